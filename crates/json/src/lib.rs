@@ -4,9 +4,11 @@
 //! in which one they use), and so are a lone surrogate, a raw control character, nesting deeper than [`MAX_DEPTH`] and
 //! a second value after the first. Whole numbers are exact. The parser does not recurse.
 //!
-//! [`SseFramer`] cuts server-sent events out of a stream of bytes, for every crate that reads them.
+//! [`edit_text`] changes values within a JSON text and leaves every other byte as it was. [`SseFramer`] cuts server-sent
+//! events out of a stream of bytes, for every crate that reads them.
 
 mod cursor;
+mod edit;
 mod error;
 mod member_reader;
 mod number;
@@ -22,6 +24,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 
 pub use compact_str::CompactString as Text;
+pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, join_path};
 pub use error::JsonError;
 pub use member_reader::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
@@ -216,6 +219,13 @@ impl FromIterator<(Text, Json)> for Object {
     }
 }
 
+impl<const N: usize> From<[(&str, Json); N]> for Object {
+    /// Of duplicate keys the later value wins.
+    fn from(members: [(&str, Json); N]) -> Object {
+        members.into_iter().map(|(key, value)| (Text::new(key), value)).collect()
+    }
+}
+
 impl Number {
     /// Returns a whole number of up to 128 bits.
     pub fn whole(value: i128) -> Number {
@@ -283,6 +293,12 @@ impl From<i64> for Json {
 impl From<Object> for Json {
     fn from(value: Object) -> Json {
         Json::Object(value)
+    }
+}
+
+impl<const N: usize> From<[(&str, Json); N]> for Json {
+    fn from(members: [(&str, Json); N]) -> Json {
+        Json::Object(members.into())
     }
 }
 

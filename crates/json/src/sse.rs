@@ -95,29 +95,30 @@ impl SseFramer {
     /// Takes the next bytes of the stream and returns the frames that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<SseFrame> {
         let mut frames = Vec::new();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            if std::mem::take(&mut self.is_after_return) && rest[0] == b'\n' {
-                self.begins_with_line_feed |= self.raw.is_empty();
-                self.keep(&rest[..1]);
-                rest = &rest[1..];
+        // Up to here the bytes are looked at, and up to `kept` they are kept: a frame within one piece is copied once.
+        let (mut at, mut kept) = (0, 0);
+        while at < bytes.len() {
+            if std::mem::take(&mut self.is_after_return) && bytes[at] == b'\n' {
+                self.begins_with_line_feed |= self.raw.is_empty() && kept == at;
+                at += 1;
                 continue;
             }
-            let Some(length) = memchr2(b'\r', b'\n', rest) else {
-                self.keep(rest);
+            let Some(length) = memchr2(b'\r', b'\n', &bytes[at..]) else {
                 self.is_line_empty = false;
                 break;
             };
             let is_frame_end = self.is_line_empty && length == 0;
-            self.keep(&rest[..=length]);
-            self.is_after_return = rest[length] == b'\r';
+            at += length + 1;
+            self.is_after_return = bytes[at - 1] == b'\r';
             self.is_line_empty = true;
             self.ended_lines = self.ended_lines.saturating_add(1);
-            rest = &rest[length + 1..];
             if is_frame_end {
+                self.keep(&bytes[kept..at]);
+                kept = at;
                 frames.push(self.cut());
             }
         }
+        self.keep(&bytes[kept..]);
         frames
     }
 
@@ -162,6 +163,11 @@ impl SseFrame {
     /// Returns the bytes of the frame as they were sent; of an oversized one, the first.
     pub fn raw(&self) -> &[u8] {
         &self.raw
+    }
+
+    /// Returns the bytes of the frame by value.
+    pub fn into_raw(self) -> Vec<u8> {
+        self.raw
     }
 
     /// Whether the frame was longer than the framer's limit, so that its end is missing here.

@@ -15,7 +15,6 @@ mod http;
 mod message;
 mod methods;
 mod relay;
-mod sse;
 mod stdio;
 mod tool_result;
 

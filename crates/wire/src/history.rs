@@ -1,12 +1,12 @@
-//! Histories that are sent again with every request: what of them is new.
+//! Finds the new part of a history that a client sends again with every request.
 //!
-//! A model keeps no state, so each request carries all that was said before. What is known of a session is a hash for
-//! each item, in order. An item counts as known only where the order proves it: within what both histories begin with,
-//! or within a tail that ends where the known history ended. Everything else is new, also if the same words were said
-//! somewhere before: an item that is told twice is a nuisance, one that is never told is a hole.
+//! A model keeps no state, so each request carries the whole conversation. A session is known by a hash for each item,
+//! in order. An item counts as known only where the order proves it: within the common beginning of both histories, or
+//! within a tail that ends where the known history ended. Every other item is new, even if the same text occurred
+//! before: an item that is judged twice is a nuisance, an item that is never judged is a hole.
 //!
-//! The instructions and the tools on offer often change from request to request. They are compared by themselves; those
-//! that were not there in the last request are new.
+//! The instructions and the tools on offer often change from request to request. They are compared separately; those
+//! that were missing in the last request are new.
 
 use std::collections::BTreeMap;
 
@@ -15,74 +15,75 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
 use crate::request::Request;
+use crate::segment::hash_event;
 
 mod bytes;
 
-/// What is known of a session's history: hashes of all that was said, in order. Kept by the caller from request to
-/// request, as bytes if need be.
+/// The known history of a session: hashes of its items, in order. The caller keeps it from request to request, as bytes
+/// if need be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationHistory {
     /// The tools on offer and the instructions, as they were last.
     preamble: Vec<ContentHash>,
-    /// What was said since.
+    /// The messages after them.
     body: Vec<ContentHash>,
-    /// How the last reply may end it; the client keeps one if the model gave several.
+    /// The choices of the last reply, if there were several; the client keeps one of them.
     choices: Vec<Vec<ContentHash>>,
-    /// The tools of calls that were not answered yet, by the ids of the calls.
+    /// The tools of calls without a result so far, by the ids of the calls.
     calls: BTreeMap<Text, Text>,
 }
 
 /// What a request adds to a history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryDiff {
-    /// The items that are new, by their index, with their events. Answers of tools carry the tool's name.
+    /// The new items, by their index, with their events. Results have the names of their tools.
     pub fresh: Vec<(usize, Event)>,
-    /// How the history goes on.
+    /// How the history continues.
     pub change: HistoryChange,
-    /// What is known once the request has been sent.
+    /// The known history once the request was sent.
     pub known: ConversationHistory,
 }
 
-/// How a history goes on.
+/// How a history continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryChange {
-    /// As it was, or it begins.
+    /// With new items at its end, or it begins.
     Continued,
-    /// It was cut back to what it began with; a request that is sent once more looks like this.
+    /// It was cut back to its beginning; a retried request looks like this.
     Rewound {
-        /// How many items are left of what was known.
+        /// How many known items are left.
         to: usize,
-        /// How many that were known are gone.
+        /// How many known items are gone.
         dropped: usize,
     },
-    /// Fewer items stand for several that were known: a summary, or a window that moved on. What came last is still
-    /// there, or nothing is as it was.
+    /// Fewer items replace several known ones: a summary, or a window that moved. The last items are still there, or
+    /// everything is new.
     Compacted {
-        /// How many items at the beginning are as they were.
+        /// How many items at the beginning are unchanged.
         at: usize,
-        /// How many that were known are gone.
+        /// How many known items are gone.
         dropped: usize,
     },
-    /// Items are not as they were.
+    /// Items have changed.
     Edited {
-        /// How many items at the beginning are as they were.
+        /// How many items at the beginning are unchanged.
         at: usize,
-        /// How many that were known are gone.
+        /// How many known items are gone.
         dropped: usize,
     },
 }
 
-/// Something a reply said, as the client got it.
+/// An item of a reply, as the client got it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentItem {
-    /// The hash of what it says, however it is written.
+    /// The hash of its content, however it is written.
     pub hash: ContentHash,
     /// The id and the tool, if it is a call.
     pub call: Option<(Text, Text)>,
 }
 
 impl ConversationHistory {
-    /// What a request adds.
+    /// Returns what a request adds.
     pub fn fold(&self, request: &Request) -> HistoryDiff {
         let is_preamble = |kind: &Kind| {
             matches!(kind, Kind::SystemMessage | Kind::ToolDefinitions)
@@ -105,13 +106,13 @@ impl ConversationHistory {
         }
         let fresh = fresh.into_iter().filter_map(|place| {
             let mut event = request.items.get(place)?.event.clone();
-            known.pair(&mut event);
+            known.pair_result(&mut event);
             Some((place, event))
         });
         HistoryDiff { fresh: fresh.collect(), change, known }
     }
 
-    /// The history as it was known, how it goes on, and which items are new.
+    /// Returns the known history, how it continues, and which items are new.
     fn compare(&self, body: &[ContentHash], is_whole: bool) -> (Vec<ContentHash>, HistoryChange, Vec<usize>) {
         let endings = match self.choices.is_empty() {
             true => vec![self.body.clone()],
@@ -131,7 +132,7 @@ impl ConversationHistory {
             let dropped = known.len() - at;
             return (known, HistoryChange::Rewound { to: at, dropped }, Vec::new());
         }
-        let (end, length) = tail(&known[at..], &body[at..]);
+        let (end, length) = find_tail(&known[at..], &body[at..]);
         let (gone, came) = (known.len() - at - length, end - length);
         let new = (at..at + came).chain(at + end..body.len()).collect();
         let change = match came < gone && (length > 0 || at == 0) {
@@ -141,7 +142,7 @@ impl ConversationHistory {
         (known, change, new)
     }
 
-    /// Takes up what a reply said, as the client got it: the client will send it back. One list for each choice.
+    /// Adds a reply as the client got it, one list for each choice: the client will send it back.
     pub fn replied(&mut self, sent: &[Vec<SentItem>]) {
         for (id, tool) in sent.iter().flatten().filter_map(|sent| sent.call.clone()) {
             self.calls.insert(id, tool);
@@ -154,7 +155,7 @@ impl ConversationHistory {
         }
     }
 
-    /// How many items are known.
+    /// Returns how many items are known.
     pub fn len(&self) -> usize {
         self.body.len() + self.choices.first().map_or(0, Vec::len)
     }
@@ -164,8 +165,8 @@ impl ConversationHistory {
         self.len() == 0 && self.preamble.is_empty()
     }
 
-    /// Gives an answer the name of its tool. Histories that the client sends again name it themselves.
-    fn pair(&mut self, event: &mut Event) {
+    /// Gives a result the name of its tool. Histories that the client sends again name it themselves.
+    fn pair_result(&mut self, event: &mut Event) {
         let Some(id) = &event.id else { return };
         match (&event.kind, &event.tool) {
             (Kind::ToolResult, _) => {
@@ -178,11 +179,11 @@ impl ConversationHistory {
     }
 }
 
-/// The longest tail of `known` that stands in `body`: where it ends there, and how long it is. The first of several.
+/// Finds the longest tail of `known` that occurs in `body`: where it ends there, and its length. The first of several.
 ///
-/// Both are read backwards, and the Z algorithm says for each place how much of the tail stands before it, in linear time
+/// Both are read backwards. The Z algorithm computes for each place how much of the tail comes before it, in linear time
 /// whatever the hashes are.
-fn tail(known: &[ContentHash], body: &[ContentHash]) -> (usize, usize) {
+fn find_tail(known: &[ContentHash], body: &[ContentHash]) -> (usize, usize) {
     let text: Vec<Option<&ContentHash>> =
         known.iter().rev().map(Some).chain([None]).chain(body.iter().rev().map(Some)).collect();
     let mut lengths = vec![0; text.len()];
@@ -202,8 +203,8 @@ fn tail(known: &[ContentHash], body: &[ContentHash]) -> (usize, usize) {
 }
 
 impl HistoryDiff {
-    /// That the history is not as it was, as an event: `history_edited`, `history_compacted` or `history_rewound`, with
-    /// `at` and `dropped` beside it.
+    /// Returns the event of a history that changed: `history_edited`, `history_compacted` or `history_rewound`, with the
+    /// members `at` and `dropped`. None if it only grew.
     pub fn event(&self) -> Option<Event> {
         let (name, at, dropped) = match self.change {
             HistoryChange::Continued => return None,
@@ -219,10 +220,10 @@ impl HistoryDiff {
 }
 
 impl SentItem {
-    /// What an event says.
-    pub(crate) fn of(event: &Event) -> SentItem {
+    /// Returns the item of an event.
+    pub(crate) fn from_event(event: &Event) -> SentItem {
         let is_call = event.kind == Kind::ToolCall;
         let call = event.id.clone().zip(event.tool.clone()).filter(|_| is_call);
-        SentItem { hash: crate::segment::hash(event), call }
+        SentItem { hash: hash_event(event), call }
     }
 }

@@ -1,78 +1,50 @@
-//! The shapes that are known: fields, blocks and events that say nothing an agent does, or say it where we look.
-//!
-//! What is in none of these lists is refused. A field that is `null` says nothing.
+//! Checks of shapes against lists of known names. Anything that is on no list is refused.
 
 use lictor_json::{Json, Object};
 
-use crate::WireRefusal;
+use crate::refusal::WireRefusal;
 
-/// What a message of Chat Completions, or a piece of one, may have. What the model thinks is among it: it passes.
-pub(crate) const MESSAGE: [&str; 16] = [
-    "role",
-    "content",
+/// The types of content blocks in a reply, besides results of tools.
+const BLOCK_TYPES: [&str; 11] = [
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "server_tool_use",
+    "mcp_tool_use",
+    "mcp_tool_listing",
+    "container_upload",
+    "compaction",
+    "fallback",
     "refusal",
-    "tool_calls",
-    "function_call",
-    "name",
-    "annotations",
-    "audio",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_details",
-    "reasoning_text",
-    "reasoning_opaque",
-    "reasoning_signature",
-    "thinking_blocks",
-    "provider_specific_fields",
 ];
 
-/// What a choice may have beside its message.
-pub(crate) const CHOICE: [&str; 12] = [
-    "index",
-    "message",
-    "delta",
-    "logprobs",
-    "finish_reason",
-    "native_finish_reason",
-    "stop_reason",
-    "content_filter_results",
-    "content_filter_offsets",
-    "content_filter_result",
-    "matched_stop",
-    "token_ids",
-];
-
-/// Whether a block of Anthropic's is known in a reply.
-pub(crate) fn is_block(name: &str) -> bool {
-    const BLOCKS: [&str; 11] = [
-        "text",
-        "thinking",
-        "redacted_thinking",
-        "tool_use",
-        "server_tool_use",
-        "mcp_tool_use",
-        "mcp_tool_listing",
-        "container_upload",
-        "compaction",
-        "fallback",
-        "refusal",
-    ];
-    BLOCKS.contains(&name) || name.ends_with("_tool_result")
+/// Whether the type of a content block in a reply is known.
+pub(crate) fn is_block_type(name: &str) -> bool {
+    BLOCK_TYPES.contains(&name) || name.ends_with("_tool_result")
 }
 
-/// Refuses members that are not known.
-pub(crate) fn check(object: &Object, known: &[&str], what: &str) -> Result<(), WireRefusal> {
-    match object.iter().find(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
-        Some((key, _)) => Err(WireRefusal::new(
-            "wire.unknown",
-            format!("{what} has a field `{key}`, which is not known, so nobody can judge it"),
-        )),
+/// Refuses content blocks of unknown types.
+pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
+    match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !is_block_type(name)) {
+        Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
         None => Ok(()),
     }
 }
 
-/// A member that is a text or absent.
-pub(crate) fn text<'a>(value: &'a Json, key: &str, what: &str) -> Result<&'a str, WireRefusal> {
+/// Refuses an object with unknown members. A member that is `null` carries nothing and passes.
+pub(crate) fn check_members(object: &Object, known: &[&str], what: &str) -> Result<(), WireRefusal> {
+    match object.iter().find(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
+        Some((key, _)) => {
+            let message = format!("{what} has the unknown field `{key}`, so Lictor cannot judge it");
+            Err(WireRefusal::new("wire.unknown", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns a member that is a text or missing.
+pub(crate) fn read_text<'a>(value: &'a Json, key: &str, what: &str) -> Result<&'a str, WireRefusal> {
     match value.get(key) {
         None | Some(Json::Null) => Ok(""),
         Some(Json::String(text)) => Ok(text),

@@ -1,13 +1,13 @@
-//! What crosses between a client and a model, as events and back.
+//! Reads and writes the traffic between an agent and its model, as events.
 //!
-//! A gateway stands between an agent and its model. This crate tells it what crosses, and writes what is decided: it reads
-//! nothing from a network, has no clock and decides nothing. Three interfaces of vendors are known: OpenAI Chat Completions,
-//! OpenAI Responses and Anthropic Messages.
+//! A gateway between the two uses this crate to learn which events a message holds, and to carry out decisions on them.
+//! The crate opens no connection, has no clock and decides nothing. It knows three interfaces: OpenAI Chat Completions,
+//! OpenAI Responses and Anthropic Messages. Each has a folder and one type that implements the trait `Interface`.
 //!
-//! - A [`Request`] says what the client sends, one item for each event. [`ConversationHistory::fold`] says which of them are new: clients
-//!   send the whole history again and again. [`Request::rewritten`] is the body with some items changed.
-//! - A [`Reply`] is what the model answers as a whole; [`Reply::settle`] is the body after the rulings.
-//! - A [`Stream`] is what it answers in pieces. Text flows, calls are held until they are whole and ruled on.
+//! - A [`Request`] is the body that the client sends, one item for each event. Clients send the whole history with every
+//!   request; [`ConversationHistory::fold`] finds the new items. [`Request::rewritten`] returns the body with changes.
+//! - A [`Reply`] is the model's whole answer. [`Reply::settle`] returns the body after the rulings on its events.
+//! - A [`Stream`] is an answer in pieces. Text is sent as it arrives; calls are held until they are complete and ruled on.
 //!
 //! ```
 //! use lictor_wire::{Api, StreamLimits, StreamAction, Ruling, Stream};
@@ -18,65 +18,75 @@
 //!     "\"function\":{\"name\":\"send_mail\",\"arguments\":\"{}\"}}]}}]}\n\n",
 //!     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
 //! );
-//! let moves = stream.push(call.as_bytes());
-//! let [StreamAction::Judge(event)] = moves.as_slice() else { panic!() };
+//! let actions = stream.push(call.as_bytes());
+//! let [StreamAction::Judge(event)] = actions.as_slice() else { panic!() };
 //! assert_eq!(event.tool.as_deref(), Some("send_mail"));
-//! let moves = stream.rule(Ruling::Deny { text: "No mail today.".into() });
-//! let [StreamAction::Release(bytes)] = moves.as_slice() else { panic!() };
+//! let actions = stream.rule(Ruling::Deny { text: "No mail today.".into() });
+//! let [StreamAction::Release(bytes)] = actions.as_slice() else { panic!() };
 //! let text = String::from_utf8_lossy(bytes);
 //! assert!(text.contains("No mail today.") && text.contains("stop") && !text.contains("send_mail"));
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - What needs no change passes byte for byte. What changes is a value within a JSON text, and the bytes around it stay.
-//! - No byte of a call leaves before its ruling, however the stream is cut, and none ever leaves of a call that was denied.
-//! - The same reply is the same events, streamed or plain, in pieces of any size; and the same as the decoders of logs read.
-//! - What is not known is refused: a kind of event, a field of a piece, a block, an item, a role. So is what two readers
-//!   could understand differently: repeated keys, calls that share an index, a stream that tells one thing in two ways.
-//! - What the client is given is known as it was given, so it is recognised when it comes back.
-//! - What is taken out of a text or a call is told nowhere beside it: not by log probabilities, annotations or citations.
-//! - Nothing that a client or a vendor says is the approval of a person.
-//! - What is held is bounded. Nothing that a model says can look like another event of the stream.
+//! - A message without changes is forwarded byte for byte. A change replaces values within the JSON text; all other bytes
+//!   stay as they were.
+//! - No byte of a call is sent before its ruling, wherever the stream is cut, and no byte of a denied call is ever sent.
+//! - A reply gives the same events whether it is streamed or whole, in pieces of any size. The decoders of logs read the
+//!   same events.
+//! - Unknown input is refused: types of events, blocks and items, roles, and fields of pieces. So is ambiguous input:
+//!   duplicate keys, calls that share an index, a stream that contradicts itself.
+//! - Text is remembered as the client got it, so that it is recognized when the client sends it back.
+//! - Fields that could leak a changed text or call are emptied: log probabilities, annotations, citations.
+//! - Nothing in a message of a client or a vendor counts as an approval by a person.
+//! - The memory for held bytes is limited. No text of a model can pass for another event of the stream.
 //!
-//! # What a denial looks like
+//! # Denials
 //!
-//! | interface | in place of the call | why the model stopped |
+//! | interface | in place of the call | stop reason |
 //! |---|---|---|
-//! | Chat Completions | text behind the content; calls that stay are numbered anew | `stop`, if no call stays |
-//! | Messages | a block of text at the same index | `end_turn`, if no call of the client's stays |
-//! | Responses | a message at the same place of the output | as it was |
+//! | Chat Completions | text after the content; the remaining calls are renumbered | `stop`, if no call remains |
+//! | Messages | a block of text at the same index | `end_turn`, if no call of the client remains |
+//! | Responses | a message at the same place of the output | unchanged |
 //!
-//! The tokens that were used are told as they were.
+//! The token counts of the vendor are forwarded unchanged.
 //!
-//! # What is not covered
+//! # Not covered
 //!
-//! - What a model thinks (reasoning, thinking) is no event and passes as it is: it is signed by some vendors and cannot be
-//!   changed. Whoever shows thoughts to people shows what nobody judged.
-//! - Tools that the vendor runs (searches, code, remote servers) have run when their calls are seen. They are events, with
-//!   `executed_by` beside them. To deny one takes its bytes out of the reply and undoes nothing.
-//! - Histories that the vendor keeps are seen only as far as they passed here. The vendor still knows of a call that was
-//!   denied, and waits for its answer: [`Request::answered`] gives it.
-//! - Sound is refused in streams, and in whole replies it is judged by its transcript alone and cannot be changed.
-//! - A text that is split between two messages, or between content and thought, is two texts.
+//! - The model's thinking (reasoning) is no event and is forwarded unchanged: some vendors sign it, so it cannot be changed.
+//!   A client that shows it to people shows text that was not judged.
+//! - Tools that the vendor runs (search, code, remote servers) have run when their calls are seen. Their events have a
+//!   member `executed_by`. A denial removes them from the reply and undoes nothing.
+//! - Of a history that the vendor keeps, only the part that passed here is known. The vendor still has a denied call and
+//!   waits for its result: [`Request::answered`] sends it.
+//! - Audio is refused in streams. In whole replies only its transcript is judged, and it cannot be changed.
+//! - A text that is split over two messages, or over content and thinking, counts as two texts.
 
 mod align;
 mod api;
+mod chat;
 mod history;
+mod interface;
 mod known;
-mod refused;
+mod messages;
+mod openai;
+mod refusal;
 mod reply;
 mod request;
+mod request_parts;
+mod request_path;
+mod responses;
+mod ruled_reply;
 mod ruling;
 mod segment;
-mod splice;
-mod sse;
+mod session_hints;
 mod stream;
 
 pub use api::{Api, Route};
 pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};
-pub use refused::WireRefusal;
+pub use refusal::WireRefusal;
 pub use reply::{JudgedReply, Reply};
-pub use request::{Request, RequestItem, SessionHints};
+pub use request::{Request, RequestItem};
 pub use ruling::Ruling;
+pub use session_hints::SessionHints;
 pub use stream::{Mask, Stream, StreamAction, StreamLimits};

@@ -1,18 +1,18 @@
-//! What is done with an event that crosses.
+//! The decision on an event, as the wire carries it out.
 
 use lictor_event::Event;
 
-/// What is done with an event that crosses.
+/// The decision on an event, as the wire carries it out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ruling {
-    /// It crosses as it is, byte for byte.
+    /// The event is forwarded unchanged, byte for byte.
     Forward,
-    /// It crosses as this event says it: with other arguments, another text or another result. What the event does not
-    /// carry on the wire, such as labels, changes nothing; the id and the name of a call stay.
+    /// The event is forwarded with the arguments, the text or the result of this event. The id and the name of a call
+    /// stay. Parts of an event that are not sent, such as labels, change nothing.
     Rewrite(Box<Event>),
-    /// It does not cross. What crosses in its place is this text, in a shape that clients accept.
+    /// The event is not forwarded. This text takes its place, in a form that clients accept.
     Deny {
-        /// What is said instead.
+        /// The text that the client reads instead.
         text: String,
     },
 }
@@ -21,5 +21,10 @@ impl Ruling {
     /// Whether nothing changes.
     pub fn is_forward(&self) -> bool {
         matches!(self, Ruling::Forward)
+    }
+
+    /// Whether the event is not forwarded.
+    pub(crate) fn is_denial(&self) -> bool {
+        matches!(self, Ruling::Deny { .. })
     }
 }

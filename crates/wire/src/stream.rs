@@ -1,484 +1,337 @@
-//! A streamed reply of a model.
+//! Streamed replies of a model.
 //!
-//! Frames come in, are understood by the dialect of their interface, and stand in line. A frame leaves when all that it
-//! says may leave: its text when nobody masks it any more, its calls when they were ruled on. Nothing overtakes: if all is
-//! forwarded, what leaves is what came. A frame that leaves otherwise than it came is written by the dialect, and what has
-//! left is put together once more, so that it is known what the client will send back.
+//! The interface reads each frame and the frame waits in a queue. A frame is released when everything in it may be: its
+//! text when it is not held back any more, its calls when they were ruled on. Frames stay in their order, and a frame
+//! without changes is sent byte for byte. The interface writes the frames that change. It also joins what was sent, so
+//! that the client's next request can be compared with it.
 
-mod chat;
-mod desk;
-mod messages;
-pub(crate) mod responses;
+mod action;
+pub(crate) mod frame;
+pub(crate) mod refusals;
+mod streamed_text;
+pub(crate) mod units;
+pub(crate) mod vendor;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json};
+use lictor_json::{self as json, Json, SseFrame, SseFramer};
 
+use crate::api::Api;
 use crate::history::SentItem;
-use crate::splice::{self, Edit, Path};
-use crate::sse::{Frame, Splitter};
-use crate::{Api, Ruling, WireRefusal};
-use desk::Desk;
-
-/// Bounds on what a stream may keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamLimits {
-    /// How many bytes may be held at most, and how many bytes of text a reply may have; a stream that needs more is
-    /// refused.
-    pub held: usize,
-    /// How many bytes of text stay back, so that what must not be said can be masked before its beginning has left. Zero
-    /// lets text flow at once; `usize::MAX` holds every text until it is whole and ruled on.
-    pub hold_back: usize,
-}
-
-impl Default for StreamLimits {
-    fn default() -> StreamLimits {
-        StreamLimits { held: 16 << 20, hold_back: 0 }
-    }
-}
-
-/// What a stream wants to be done next. After [`Judge`](StreamAction::Judge) and [`Text`](StreamAction::Text) there are no more moves
-/// until they are answered; bytes that come meanwhile are kept.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StreamAction {
-    /// These bytes may go to the client.
-    Release(Vec<u8>),
-    /// This happened; [`Stream::rule`] is to say what becomes of it. Errors that the service reports about itself pass
-    /// whatever the ruling.
-    Judge(Box<Event>),
-    /// Text is about to leave; [`Stream::mask`] is to say what of it must not.
-    Text {
-        /// Which text: [`Stream::text`] has it, as far as it has come.
-        text: usize,
-        /// What is about to leave. What comes before it has left, what comes after it stays back.
-        leaving: Range<usize>,
-    },
-    /// The stream cannot be read any further, and what it held is gone. The last move.
-    Refuse(WireRefusal),
-}
-
-/// A part of a text that must not be said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mask {
-    /// Where it is, in the text so far; what has left already cannot be masked any more.
-    pub range: Range<usize>,
-    /// What stands in its place.
-    pub with: String,
-}
+use crate::refusal::WireRefusal;
+use crate::ruling::Ruling;
+pub use action::{StreamAction, StreamLimits};
+use frame::{FrameContent, HeldFrame, SentFrame, read_fields};
+use refusals::{shape, too_large, truncated};
+pub use streamed_text::Mask;
+use units::Units;
+use vendor::VendorStream;
 
 /// A streamed reply of a model.
 #[derive(Debug)]
 pub struct Stream {
     limits: StreamLimits,
-    splitter: Splitter,
-    dialect: Box<dyn Dialect>,
-    desk: Desk,
-    line: VecDeque<Slot>,
-    /// How many bytes stand in line.
-    waiting: usize,
-    asked: Option<Asked>,
-    refused: Option<WireRefusal>,
+    framer: SseFramer,
+    vendor: Box<dyn VendorStream>,
+    units: Units,
+    queue: VecDeque<HeldFrame>,
+    /// How many bytes the queue holds.
+    queued_bytes: usize,
+    question: Option<Question>,
+    refusal: Option<WireRefusal>,
     state: State,
-    /// Whether the bytes stopped before the reply did.
+    /// Whether the bytes ended before the reply did.
     is_cut: bool,
+    /// The frames that are sent next; kept for its memory.
+    sent: Vec<SentFrame>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Bytes may come.
+    /// Bytes may arrive.
     Open,
-    /// No more bytes come.
+    /// No more bytes arrive.
     Ended,
-    /// All was said.
+    /// The last action was returned.
     Over,
 }
 
-/// What somebody was asked.
-#[derive(Debug)]
-enum Asked {
+/// A question that the caller has to answer.
+#[derive(Clone, Copy, Debug)]
+enum Question {
     Judge(usize),
     Text { unit: usize, until: usize },
 }
 
-/// A frame that stands in line.
-#[derive(Debug)]
-struct Slot {
-    frame: Frame,
-    /// What it says; none for comments and the mark of the end.
-    payload: Option<Json>,
-    taken: Taken,
-}
-
-/// What a frame says, as its dialect understands it.
-#[derive(Debug, Default)]
-struct Taken {
-    /// The pieces of text.
-    said: Vec<Said>,
-    /// The units that must be ruled on before it leaves.
-    waits: Vec<usize>,
-}
-
-/// A piece of text in a frame.
-#[derive(Debug)]
-struct Said {
-    unit: usize,
-    range: Range<usize>,
-    at: Path,
-}
-
-/// A frame that leaves.
-#[derive(Debug)]
-struct Out {
-    raw: Vec<u8>,
-    payload: Option<Json>,
-}
-
-/// How an interface streams.
-trait Dialect: std::fmt::Debug + Send {
-    /// Understands the payload of a frame.
-    fn take(&mut self, payload: &Json, name: Option<&str>, desk: &mut Desk) -> Result<Taken, WireRefusal>;
-
-    /// Ends what has not ended, because the mark of the end has come or the bytes stopped.
-    fn end(&mut self, desk: &mut Desk);
-
-    /// Whether the reply has its end.
-    fn is_finished(&self) -> bool;
-
-    /// Writes a frame as it leaves: not at all, as it came, or as several.
-    /// Refused if a change cannot be written back.
-    fn write(&mut self, slot: &Slot, desk: &Desk) -> Result<Vec<Out>, WireRefusal>;
-
-    /// Takes note of what has left.
-    fn left(&mut self, payload: &Json);
-
-    /// What is still to be said when nothing more comes.
-    fn last(&mut self, _desk: &Desk) -> Vec<Out> {
-        Vec::new()
-    }
-
-    /// The number that the next event of the stream would have.
-    fn sequence(&self) -> i64 {
-        0
-    }
-
-    /// What has left, for each choice.
-    fn sent(&self) -> Vec<Vec<Event>>;
-}
-
 impl Stream {
-    /// A stream that begins.
+    /// Returns a stream that begins.
     pub fn new(api: Api, limits: StreamLimits) -> Stream {
-        let dialect: Box<dyn Dialect> = match api {
-            Api::Chat => Box::<chat::Chat>::default(),
-            Api::Messages => Box::<messages::Messages>::default(),
-            Api::Responses => Box::new(responses::Responses::new(limits.hold_back > 0)),
-        };
         Stream {
             limits,
-            splitter: Splitter::default(),
-            dialect,
-            desk: Desk::new(limits.hold_back),
-            line: VecDeque::new(),
-            waiting: 0,
-            asked: None,
-            refused: None,
+            framer: SseFramer::default(),
+            vendor: api.interface().open_stream(limits.hold_back > 0),
+            units: Units::new(limits.hold_back),
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            question: None,
+            refusal: None,
             state: State::Open,
             is_cut: false,
+            sent: Vec::new(),
         }
     }
 
-    /// Takes bytes as they come, cut anywhere.
+    /// Reads the next bytes, cut anywhere.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<StreamAction> {
-        for &byte in bytes {
-            if self.refused.is_some() || self.state != State::Open {
-                break;
+        if self.refusal.is_none() && self.state == State::Open {
+            for frame in self.framer.push(bytes) {
+                self.take_frame(frame);
             }
-            if let Some(frame) = self.splitter.push(byte) {
-                self.take(frame);
-            } else if self.splitter.len() + self.waiting > self.limits.held {
+            if self.framer.pending_bytes() + self.queued_bytes > self.limits.held {
                 self.refuse(too_large());
             }
         }
-        self.moves()
+        self.advance()
     }
 
-    /// Takes the end of the bytes. If that is too early, what has come is judged before it goes on, with `truncated`
-    /// beside the events.
+    /// Reads the end of the bytes. If it comes too early, the events so far are judged with the mark `truncated`.
     pub fn end(&mut self) -> Vec<StreamAction> {
         if self.state == State::Open {
-            if let Some(frame) = self.splitter.end().filter(|_| self.refused.is_none()) {
-                self.take(frame);
+            if let Some(frame) = self.framer.finish() {
+                self.take_frame(frame);
             }
             self.state = State::Ended;
-            if self.refused.is_none() && !self.dialect.is_finished() {
+            if self.refusal.is_none() && !self.vendor.is_finished() {
                 self.is_cut = true;
-                self.dialect.end(&mut self.desk);
+                self.vendor.finish(&mut self.units);
             }
         }
-        self.moves()
+        self.advance()
     }
 
-    /// Answers [`StreamAction::Judge`]. Text that has left cannot be changed or denied any more; what has not can.
+    /// Answers [`StreamAction::Judge`]. Text that was sent cannot be changed or denied any more; the rest can.
     pub fn rule(&mut self, ruling: Ruling) -> Vec<StreamAction> {
-        if let Some(Asked::Judge(unit)) = self.asked {
-            self.asked = None;
-            let left = self.desk.left(unit);
-            let pieces = self.line.iter().flat_map(|slot| &slot.taken.said).filter(|said| said.unit == unit);
-            // A text that is told once more as a whole begins before what is still to leave.
-            let waiting = pieces.map(|said| &said.range).filter(|range| range.start >= left && !range.is_empty());
-            let from = waiting.map(|range| range.start).min();
-            self.desk.rule(unit, ruling, from.unwrap_or(usize::MAX));
+        if let Some(Question::Judge(unit)) = self.question {
+            self.question = None;
+            let released = self.units.released(unit);
+            let pieces = self.queue.iter().flat_map(|held| &held.content.texts).filter(|piece| piece.unit == unit);
+            // A repetition of the whole text begins before the part that was not released.
+            let unsent = pieces.map(|piece| &piece.range).filter(|range| range.start >= released && !range.is_empty());
+            let from = unsent.map(|range| range.start).min();
+            self.units.rule(unit, ruling, from.unwrap_or(usize::MAX));
         }
-        self.moves()
+        self.advance()
     }
 
-    /// Answers [`StreamAction::Text`]. Masks are in order and do not overlap; an empty list lets everything leave.
+    /// Answers [`StreamAction::Text`]. Masks are in order and do not overlap; without masks the text is sent unchanged.
     pub fn mask(&mut self, masks: &[Mask]) -> Vec<StreamAction> {
-        if let Some(Asked::Text { unit, until }) = self.asked {
-            self.asked = None;
-            self.desk.mask(unit, masks, until);
+        if let Some(Question::Text { unit, until }) = self.question {
+            self.question = None;
+            self.units.mask(unit, masks, until);
         }
-        self.moves()
+        self.advance()
     }
 
-    /// Answers [`StreamAction::Text`]: nothing more of the text leaves, and this stands in its place.
+    /// Answers [`StreamAction::Text`]: the rest of the text is not sent, and this takes its place.
     pub fn stop(&mut self, with: &str) -> Vec<StreamAction> {
-        if let Some(Asked::Text { unit, until }) = self.asked {
-            self.asked = None;
-            self.desk.stop(unit, with, until);
+        if let Some(Question::Text { unit, until }) = self.question {
+            self.question = None;
+            self.units.stop(unit, with, until);
         }
-        self.moves()
+        self.advance()
     }
 
-    /// Takes note that nobody listens any more. What has left is still judged, so that there is a record of it; nothing else
-    /// leaves or happens, and the last move says so.
+    /// Takes note that the client has disconnected. The text that was sent is still judged, so that it has a record.
+    /// Everything else is discarded, and the last action is a refusal.
     pub fn abandon(&mut self) -> Vec<StreamAction> {
-        self.line.clear();
-        self.waiting = 0;
-        // What was asked about and never answered is asked about again, if it is a text.
-        if let Some(Asked::Judge(unit)) = self.asked.take() {
-            self.desk.due.push_front(unit);
+        self.queue.clear();
+        self.queued_bytes = 0;
+        // A question without an answer is asked again, if it is about a text.
+        if let Some(Question::Judge(unit)) = self.question.take() {
+            self.units.push_due_front(unit);
         }
-        self.desk.forget_rest();
+        self.units.drop_unsent();
         self.refuse(WireRefusal::new("client.gone", "the client has gone"));
-        self.moves()
+        self.advance()
     }
 
-    /// The text that [`StreamAction::Judge`] asks about, if it is one, and how much of it has left.
+    /// Returns the text that [`StreamAction::Judge`] asks about, if it is one, and how much of it was sent.
     pub fn asked_text(&self) -> Option<(usize, usize)> {
-        match self.asked {
-            Some(Asked::Judge(unit)) if self.desk.is_text(unit) => Some((unit, self.desk.left(unit))),
+        match self.question {
+            Some(Question::Judge(unit)) if self.units.is_text(unit) => Some((unit, self.units.released(unit))),
             _ => None,
         }
     }
 
-    /// A text as the model said it, as far as it has come.
+    /// Returns a text as the model said it, as far as it has arrived.
     pub fn text(&self, text: usize) -> &str {
-        self.desk.text(text)
+        self.units.text(text)
     }
 
     /// Whether the model ended its reply, all of it was ruled on, and nothing is held.
     pub fn is_complete(&self) -> bool {
-        self.dialect.is_finished()
+        self.vendor.is_finished()
             && !self.is_cut
-            && self.refused.is_none()
-            && self.line.is_empty()
-            && self.asked.is_none()
-            && self.desk.due.is_empty()
+            && self.refusal.is_none()
+            && self.queue.is_empty()
+            && self.question.is_none()
+            && self.units.first_due().is_none()
     }
 
-    /// The number that the next event of this stream would have, where the interface numbers them.
+    /// Returns the number of the next event, where the interface numbers them.
     pub fn sequence(&self) -> i64 {
-        self.dialect.sequence()
+        self.vendor.sequence()
     }
 
-    /// What was said as the client got it, for [`ConversationHistory::replied`](crate::ConversationHistory::replied).
+    /// Returns the items that were sent, for [`ConversationHistory::replied`](crate::ConversationHistory::replied).
     pub fn sent(&self) -> Vec<Vec<SentItem>> {
-        self.dialect.sent().iter().map(|events| events.iter().map(SentItem::of).collect()).collect()
+        self.vendor.sent_events().iter().map(|events| events.iter().map(SentItem::from_event).collect()).collect()
     }
 
-    fn take(&mut self, frame: Result<Frame, WireRefusal>) {
-        let taken = frame.and_then(|frame| {
-            let (payload, taken) = self.understand(&frame)?;
-            Ok(Slot { frame, payload, taken })
-        });
-        match taken {
-            Ok(slot) => {
-                self.waiting += slot.frame.raw.len();
-                self.line.push_back(slot);
-                if self.waiting > self.limits.held || self.desk.kept > self.limits.held {
+    /// Reads a frame and puts it into the queue.
+    fn take_frame(&mut self, frame: SseFrame) {
+        if self.refusal.is_some() {
+            return;
+        }
+        self.queued_bytes += frame.raw().len();
+        if self.queued_bytes > self.limits.held {
+            return self.refuse(too_large());
+        }
+        match self.read_frame(&frame) {
+            Ok((payload, content)) => {
+                self.queue.push_back(HeldFrame { frame, payload, content });
+                if self.units.text_bytes() > self.limits.held {
                     self.refuse(too_large());
                 }
             }
-            Err(refused) => self.refuse(refused),
+            Err(refusal) => self.refuse(refusal),
         }
     }
 
-    fn understand(&mut self, frame: &Frame) -> Result<(Option<Json>, Taken), WireRefusal> {
-        let Some(data) = frame.data.as_deref().filter(|data| !data.is_empty()) else {
-            return Ok((None, Taken::default()));
-        };
+    fn read_frame(&mut self, frame: &SseFrame) -> Result<(Option<Json>, FrameContent), WireRefusal> {
+        let (name, data) = read_fields(frame)?;
+        let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok((None, FrameContent::default())) };
         if data.trim() == "[DONE]" {
-            self.dialect.end(&mut self.desk);
-            return Ok((None, Taken::default()));
+            self.vendor.finish(&mut self.units);
+            return Ok((None, FrameContent::default()));
         }
-        let payload = json::parse_str(data).map_err(|error| WireRefusal::json("an event of the stream", error))?;
+        let payload = json::parse_str(&data).map_err(|error| WireRefusal::json("an event of the stream", error))?;
         if payload.as_object().is_none() {
             return Err(shape("an event of the stream is not a JSON object"));
         }
-        let taken = self.dialect.take(&payload, frame.name.as_deref(), &mut self.desk)?;
-        Ok((Some(payload), taken))
+        let content = self.vendor.read(&payload, name, &mut self.units)?;
+        Ok((Some(payload), content))
     }
 
-    /// Stops reading. What has left is still judged, so that there is a record of it; what has not never will.
-    fn refuse(&mut self, refused: WireRefusal) {
-        if self.refused.is_some() {
+    /// Stops reading. Text that was sent is still judged, so that it has a record; the rest is never sent.
+    fn refuse(&mut self, refusal: WireRefusal) {
+        if self.refusal.is_some() {
             return;
         }
-        self.refused = Some(refused);
-        self.desk.drop_acts();
-        for unit in self.desk.open_texts() {
+        self.refusal = Some(refusal);
+        self.units.drop_due_calls();
+        for unit in self.units.find_open_sent_texts() {
             let mut event = Event::new(Kind::AssistantMessage);
-            event.text = Some(self.desk.text(unit).into());
-            self.desk.close(unit, Some(truncated(event)));
+            event.text = Some(self.units.text(unit).into());
+            self.units.complete(unit, Some(truncated(event)));
         }
     }
 
-    /// What is to be done now.
-    fn moves(&mut self) -> Vec<StreamAction> {
-        let mut moves = Vec::new();
+    /// Returns the actions that are possible now.
+    fn advance(&mut self) -> Vec<StreamAction> {
+        let mut actions = Vec::new();
         let mut bytes = Vec::new();
-        while self.asked.is_none() && self.state != State::Over {
-            if self.line.front().is_some_and(|slot| self.is_clear(slot)) {
-                if let Some(slot) = self.line.pop_front() {
-                    self.waiting -= slot.frame.raw.len();
-                    match self.dialect.write(&slot, &self.desk) {
-                        Ok(out) => self.release(out, &mut bytes),
-                        Err(refused) => {
-                            self.line.clear();
-                            self.refuse(refused);
-                        }
-                    }
-                }
-            } else if let Some((unit, until)) = self.leaving() {
-                let leaving = self.desk.left(unit)..until;
-                self.asked = Some(Asked::Text { unit, until });
-                release(&mut bytes, &mut moves);
-                moves.push(StreamAction::Text { text: unit, leaving });
-            } else if let Some(&unit) = self.desk.due.front() {
-                release(&mut bytes, &mut moves);
-                self.ask(unit, &mut moves);
-            } else if let Some(refused) = &self.refused {
-                release(&mut bytes, &mut moves);
-                moves.push(StreamAction::Refuse(refused.clone()));
-                self.line.clear();
+        while self.question.is_none() && self.state != State::Over {
+            if self.queue.front().is_some_and(|held| is_releasable(held, &self.units))
+                && let Some(held) = self.queue.pop_front()
+            {
+                self.queued_bytes -= held.frame.raw().len();
+                self.release(held, &mut bytes);
+            } else if let Some((unit, until)) = self.find_text_to_preview() {
+                let leaving = self.units.released(unit)..until;
+                self.question = Some(Question::Text { unit, until });
+                flush(&mut bytes, &mut actions);
+                actions.push(StreamAction::Text { text: unit, leaving });
+            } else if let Some(unit) = self.units.first_due() {
+                flush(&mut bytes, &mut actions);
+                self.ask(unit, &mut actions);
+            } else if let Some(refusal) = &self.refusal {
+                flush(&mut bytes, &mut actions);
+                actions.push(StreamAction::Refuse(refusal.clone()));
+                self.queue.clear();
                 self.state = State::Over;
-            } else if self.state == State::Ended && self.line.is_empty() {
-                let out = self.dialect.last(&self.desk);
-                self.release(out, &mut bytes);
+            } else if self.state == State::Ended && self.queue.is_empty() {
+                self.vendor.write_end(&self.units, &mut self.sent);
+                self.send(&mut bytes);
                 self.state = State::Over;
             } else {
                 break;
             }
         }
-        release(&mut bytes, &mut moves);
-        moves
+        flush(&mut bytes, &mut actions);
+        actions
     }
 
-    fn release(&mut self, out: Vec<Out>, bytes: &mut Vec<u8>) {
-        for Out { raw, payload } in out {
-            bytes.extend(raw);
-            if let Some(payload) = payload {
-                self.dialect.left(&payload);
+    fn release(&mut self, held: HeldFrame, bytes: &mut Vec<u8>) {
+        match self.vendor.write(held, &self.units, &mut self.sent) {
+            Ok(()) => self.send(bytes),
+            Err(refusal) => {
+                self.sent.clear();
+                self.queue.clear();
+                self.refuse(refusal);
             }
         }
     }
 
-    /// Whether a frame may leave.
-    fn is_clear(&self, slot: &Slot) -> bool {
-        slot.taken.waits.iter().all(|&unit| self.desk.is_ruled(unit))
-            && slot.taken.said.iter().all(|said| self.desk.may_leave(said.unit, said.range.end))
+    /// Appends the frames that are sent to `bytes`; the first is not copied.
+    fn send(&mut self, bytes: &mut Vec<u8>) {
+        for SentFrame { raw, payload } in self.sent.drain(..) {
+            match bytes.is_empty() {
+                true => *bytes = raw,
+                false => bytes.extend_from_slice(&raw),
+            }
+            if let Some(payload) = payload {
+                self.vendor.record_sent(&payload);
+            }
+        }
     }
 
-    /// The text that the first in line waits for, if enough has come after it, and how far it can leave: whole frames,
-    /// so that none is cut in two.
-    fn leaving(&self) -> Option<(usize, usize)> {
-        let first = self.line.front()?;
-        let held = first.taken.said.iter().find(|said| !self.desk.may_leave(said.unit, said.range.end))?;
-        let horizon = self.desk.horizon(held.unit);
-        let pieces = self.line.iter().flat_map(|slot| &slot.taken.said).filter(|said| said.unit == held.unit);
-        let until = pieces.map(|said| said.range.end).take_while(|end| *end <= horizon).last()?;
-        (until > self.desk.left(held.unit)).then_some((held.unit, until))
+    /// Returns the text that the first frame waits for, if enough has arrived after it, and how far it can be released:
+    /// whole frames only.
+    fn find_text_to_preview(&self) -> Option<(usize, usize)> {
+        let first = self.queue.front()?;
+        let held = first.content.texts.iter().find(|piece| !self.units.is_released(piece.unit, piece.range.end))?;
+        let limit = self.units.release_limit(held.unit);
+        let pieces = self.queue.iter().flat_map(|frame| &frame.content.texts).filter(|piece| piece.unit == held.unit);
+        let until = pieces.map(|piece| piece.range.end).take_while(|end| *end <= limit).last()?;
+        (until > self.units.released(held.unit)).then_some((held.unit, until))
     }
 
-    /// Asks about what is due first: of a text, first what is to be masked in the rest of it.
-    fn ask(&mut self, unit: usize, moves: &mut Vec<StreamAction>) {
-        if let Some(leaving) = self.desk.rest(unit) {
-            self.asked = Some(Asked::Text { unit, until: leaving.start });
-            moves.push(StreamAction::Text { text: unit, leaving });
+    /// Asks about the unit that is due first. The rest of a text is previewed before the text is judged.
+    fn ask(&mut self, unit: usize, actions: &mut Vec<StreamAction>) {
+        if let Some(leaving) = self.units.take_rest(unit) {
+            self.question = Some(Question::Text { unit, until: leaving.start });
+            actions.push(StreamAction::Text { text: unit, leaving });
             return;
         }
-        self.desk.due.pop_front();
-        if let Some(event) = self.desk.event(unit) {
-            self.asked = Some(Asked::Judge(unit));
-            moves.push(StreamAction::Judge(Box::new(event)));
+        self.units.pop_due();
+        if let Some(event) = self.units.event_to_judge(unit) {
+            self.question = Some(Question::Judge(unit));
+            actions.push(StreamAction::Judge(Box::new(event)));
         }
     }
 }
 
-impl Slot {
-    /// The edits by which the frame says its text as it leaves.
-    fn text_edits(&self, desk: &Desk) -> Vec<(Path, Edit)> {
-        let changed = self.taken.said.iter().filter(|said| desk.is_changed(said.unit, said.range.clone()));
-        changed.map(|said| (said.at.clone(), Edit::Set(desk.shown(said.unit, said.range.clone()).into()))).collect()
-    }
-
-    /// The frame as it came.
-    fn whole(&self) -> Out {
-        Out { raw: self.frame.raw.clone(), payload: self.payload.clone() }
-    }
-
-    /// The frame with some values changed.
-    fn edited(&self, edits: &[(Path, Edit)]) -> Result<Out, WireRefusal> {
-        if edits.is_empty() {
-            return Ok(self.whole());
-        }
-        let data = splice::edited(self.frame.data.as_deref().unwrap_or_default(), edits);
-        let data = data.ok_or_else(|| shape("a change cannot be written back"))?;
-        Ok(Out { raw: self.frame.with_data(&data), payload: json::parse_str(&data).ok() })
-    }
-
-    /// A frame of our own beside this one.
-    fn sibling(&self, name: Option<&str>, payload: Json) -> Out {
-        let name = name.filter(|_| self.frame.name.is_some());
-        Out { raw: self.frame.sibling(name, &payload.to_string()), payload: Some(payload) }
-    }
+/// Whether everything in a frame may be sent.
+fn is_releasable(held: &HeldFrame, units: &Units) -> bool {
+    held.content.waits_for.iter().all(|&unit| units.is_ruled(unit))
+        && held.content.texts.iter().all(|piece| units.is_released(piece.unit, piece.range.end))
 }
 
-/// Releases what has gathered as one piece.
-fn release(bytes: &mut Vec<u8>, moves: &mut Vec<StreamAction>) {
+/// Turns the bytes so far into one action.
+fn flush(bytes: &mut Vec<u8>, actions: &mut Vec<StreamAction>) {
     if !bytes.is_empty() {
-        moves.push(StreamAction::Release(std::mem::take(bytes)));
+        actions.push(StreamAction::Release(std::mem::take(bytes)));
     }
-}
-
-/// Marks what was cut off.
-fn truncated(mut event: Event) -> Event {
-    event.more.insert("truncated", true);
-    event
-}
-
-fn shape(message: impl Into<String>) -> WireRefusal {
-    WireRefusal::new("stream.shape", message)
-}
-
-fn unknown(what: &str, name: &str) -> WireRefusal {
-    let name: String = name.chars().take(80).collect();
-    WireRefusal::new("stream.unknown", format!("{what} `{name}` is not known, so nobody can judge it"))
-}
-
-fn too_large() -> WireRefusal {
-    WireRefusal::new("stream.too_large", "the reply needs more memory than is allowed; raise the limit on held bytes")
 }

@@ -5,17 +5,16 @@ use std::sync::Arc;
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
 use hyper::{HeaderMap, Method, Response, StatusCode};
-use lictor_json::{self as json, Json, Text};
+use lictor_json::{self as json, Json, SseFramer, Text};
 use tokio::sync::mpsc;
 
 use super::headers::{SESSION, request_headers, response_headers};
-use super::response::{HttpResponse, error_response, is_stream, json_response, open_stream};
+use super::response::{HttpResponse, error_response, is_stream, json_response, message_event, open_stream};
 use super::response_body::ResponseBody;
 use super::upstream::{MAX_BODY_BYTES, read_body};
-use super::{MAX_SESSIONS, McpService, SharedSession, lock, to_bytes};
+use super::{MAX_SESSIONS, McpService, SharedSession, lock};
 use crate::message::{DENIED_BY_POLICY, INVALID_REQUEST, error};
 use crate::relay::OutgoingMessage;
-use crate::sse::{self, EventParser};
 
 /// One POST of a client.
 pub(super) struct ClientRequest {
@@ -90,11 +89,11 @@ impl ClientRequest {
         let (parked, mut settled) = mpsc::unbounded_channel();
         lock(&self.session).parked.insert(self.id.to_string().into(), parked);
         drop(tokio::spawn(async move {
-            if sender.send(to_bytes(sse::write_event(&question, None))).await.is_err() {
+            if sender.send(message_event(&question, None)).await.is_err() {
                 return;
             }
             match settled.recv().await {
-                Some(OutgoingMessage::Client(text)) => drop(sender.send(to_bytes(sse::write_event(&text, None))).await),
+                Some(OutgoingMessage::Client(text)) => drop(sender.send(message_event(&text, None)).await),
                 Some(OutgoingMessage::Server(text)) => {
                     let sent =
                         self.service.upstream.send(Method::POST, request_headers(&self.headers, true), text).await;
@@ -160,7 +159,7 @@ impl ClientRequest {
                 Err(reason) => error_response(status, &self.id, INVALID_REQUEST, &reason),
             };
             if let ResponseBody::Whole(Some(text)) = response.into_body() {
-                drop(sender.send(to_bytes(sse::write_event(&text, None))).await);
+                drop(sender.send(message_event(&text, None)).await);
             }
             return;
         }
@@ -169,7 +168,7 @@ impl ClientRequest {
 
     async fn send_error(&self, sender: &mpsc::Sender<Bytes>, reason: &str) {
         let text = error(&self.id, INVALID_REQUEST, reason).to_string();
-        drop(sender.send(to_bytes(sse::write_event(text.as_bytes(), None))).await);
+        drop(sender.send(message_event(text.as_bytes(), None)).await);
     }
 }
 
@@ -181,21 +180,22 @@ pub(super) async fn relay_stream(
     answer: Response<Incoming>,
     sender: &mpsc::Sender<Bytes>,
 ) {
-    let (mut body, mut events) = (answer.into_body(), EventParser::default());
+    let (mut body, mut framer) = (answer.into_body(), SseFramer::default());
     while let Some(Ok(frame)) = body.frame().await {
-        let Some(data) = frame.data_ref() else { continue };
-        for event in events.push(data) {
-            if event.data.is_empty() {
+        let Some(bytes) = frame.data_ref() else { continue };
+        for event in framer.push(bytes) {
+            let Some(data) = event.data() else { continue };
+            if data.is_empty() {
                 // It only carries the id from which the stream can be resumed.
-                if sender.send(to_bytes(sse::write_event(b"", event.id.as_deref()))).await.is_err() {
+                if sender.send(message_event(b"", event.id())).await.is_err() {
                     return;
                 }
                 continue;
             }
-            for out in service.server_sent(session, &event.data) {
+            for out in service.server_sent(session, &data) {
                 match out {
                     OutgoingMessage::Client(text) => {
-                        if sender.send(to_bytes(sse::write_event(&text, event.id.as_deref()))).await.is_err() {
+                        if sender.send(message_event(&text, event.id())).await.is_err() {
                             return;
                         }
                     }
@@ -206,7 +206,7 @@ pub(super) async fn relay_stream(
                 }
             }
         }
-        if events.buffered_bytes() > MAX_BODY_BYTES {
+        if framer.pending_bytes() > MAX_BODY_BYTES {
             return;
         }
     }

@@ -3,7 +3,7 @@
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, Response, StatusCode};
-use lictor_json::Json;
+use lictor_json::{Json, write_sse_event};
 use tokio::sync::mpsc;
 
 use super::response_body::ResponseBody;
@@ -37,4 +37,9 @@ pub(super) fn json_response(status: StatusCode, text: Vec<u8>) -> HttpResponse {
 
 pub(super) fn error_response(status: StatusCode, id: &Json, code: i64, reason: &str) -> HttpResponse {
     json_response(status, error(id, code, reason).to_string().into_bytes())
+}
+
+/// Returns a message of the protocol as a server-sent event.
+pub(super) fn message_event(message: &[u8], id: Option<&[u8]>) -> Bytes {
+    to_bytes(write_sse_event(Some("message"), id, message, "\n"))
 }

@@ -179,7 +179,7 @@ class Passage:
     def ask(self, body: bytes) -> Any:
         """Decides on a request. Returns None if `self.body` may be sent, else the status and the body of an error."""
         if self.exchange.is_unknown:
-            message = f"{self.where} is not known to the guard, so nobody can judge it; use a client without a guard for it"
+            message = f"{self.where} is not known to the guard, so it cannot judge it; use a client without a guard for it"
             return 403, self.exchange.error(403, "wire.unknown_route", message)
         sendable, answer, decisions = self.exchange.ask(body)
         self._tell(decisions)

@@ -1,4 +1,4 @@
-//! What stands beside a text, a call or an answer does not tell what was taken out of it.
+//! Fields beside a text, a call or a result do not leak the removed content.
 
 use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Mask, Reply, Request, Ruling};
@@ -7,7 +7,7 @@ use crate::drive::{drive, forward};
 
 const NUMBER: &str = "4111-1111";
 
-/// Whole replies that say the number in a text and once more beside it.
+/// Whole replies with the number in a text and again in another field.
 const WHOLE: [(Api, &str); 3] = [
     (
         Api::Chat,
@@ -23,7 +23,7 @@ const WHOLE: [(Api, &str); 3] = [
     ),
 ];
 
-/// The same, streamed.
+/// The replies of [`WHOLE`] as streams.
 const STREAMED: [(Api, &[&str]); 3] = [
     (
         Api::Chat,
@@ -71,7 +71,7 @@ fn hidden(event: &Event) -> Ruling {
 }
 
 #[test]
-fn a_whole_reply_tells_it_nowhere() {
+fn changed_reply_leaks_nothing_in_other_fields() {
     for (api, body) in WHOLE {
         let reply = Reply::read(api, body.as_bytes()).unwrap();
         for rule in [hidden, |_: &Event| Ruling::Deny { text: "no".into() }] {
@@ -84,7 +84,7 @@ fn a_whole_reply_tells_it_nowhere() {
 }
 
 #[test]
-fn a_streamed_reply_tells_it_nowhere() {
+fn changed_stream_leaks_nothing_in_other_fields() {
     let hide = |text: &str, from: usize| -> Vec<Mask> {
         let found = text.match_indices(NUMBER).map(|(place, found)| place..place + found.len());
         found.filter(|range| range.end > from).map(|range| Mask { range, with: "[redacted]".into() }).collect()
@@ -108,7 +108,7 @@ fn a_streamed_reply_tells_it_nowhere() {
 }
 
 #[test]
-fn tokens_of_a_call_go_with_it() {
+fn log_probabilities_of_changed_call_are_removed() {
     let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"t","arguments":"{\"n\":\"4111\"}"}}]},"finish_reason":"tool_calls","logprobs":{"content":[{"token":"4111"}]}}]}"#;
     let reply = Reply::read(Api::Chat, body.as_bytes()).unwrap();
     let settled = reply.settle(&[Ruling::Deny { text: "no".into() }]).unwrap();
@@ -116,7 +116,7 @@ fn tokens_of_a_call_go_with_it() {
 }
 
 #[test]
-fn an_error_beside_choices_hides_nothing() {
+fn error_beside_choices_hides_no_event() {
     let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"t","arguments":"{}"}}]}"#;
     let body = format!(r#"{{"error":{{"message":"x"}},"choices":[{{"index":0,"message":{call}}}]}}"#);
     let kinds = |body: &str| -> Vec<Kind> {
@@ -130,7 +130,7 @@ fn an_error_beside_choices_hides_nothing() {
 }
 
 #[test]
-fn nothing_of_a_denied_answer_goes_on() {
+fn denied_tool_result_is_removed_entirely() {
     let bodies = [
         (
             Api::Messages,
@@ -163,7 +163,7 @@ fn nothing_of_a_denied_answer_goes_on() {
 }
 
 #[test]
-fn what_a_client_calls_an_approval_allows_nothing() {
+fn approval_reported_by_client_allows_nothing() {
     let body = r#"{"model":"m","input":[{"type":"mcp_approval_request","id":"a","name":"refund","arguments":"{}","server_label":"s"},{"type":"mcp_approval_response","approval_request_id":"a","approve":true}]}"#;
     let request = Request::read(Api::Responses, body.as_bytes()).unwrap();
     let told: Vec<(&str, Option<&str>)> =

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::drive::{Driven, deny, drive, forward, rewrite, ruled, shown};
 use crate::made::{self, Turn, streamed, turn};
 
-/// Two calls, of which nothing but themselves has these names, ids and arguments.
+/// Two calls whose names, ids and arguments occur nowhere else.
 fn secret() -> Turn {
     turn("Words.", &[("id-one", "tool-one", r#"{"a":"arg-one"}"#), ("id-two", "tool-two", r#"{"b":"arg-two"}"#)])
 }
@@ -20,7 +20,7 @@ fn payloads(text: &str) -> Vec<Json> {
     data.map(|data| json::parse_str(data).unwrap()).collect()
 }
 
-/// What a client that reads the stream again would see.
+/// The events that a client reads from the stream.
 fn reread(api: Api, driven: &Driven) -> Vec<String> {
     let again = forward(api, driven.text());
     assert_eq!(again.refused, None, "{}", driven.text());
@@ -73,7 +73,7 @@ fn denied_call_becomes_text_beside_forwarded_call() {
         let (one, two) =
             ("tool_call tool-one id-one {\"a\":\"arg-one\"}", "tool_call tool-two id-two {\"b\":\"arg-two\"}");
         let expected = match api {
-            // What is said in place of a call stands in the content, before the calls that stay.
+            // The denial is in the content, before the remaining calls.
             Api::Chat => (
                 vec!["assistant_message Words.\n\ntool-two is not allowed", one],
                 vec!["assistant_message Words.\n\ntool-one is not allowed", two],
@@ -102,7 +102,7 @@ fn denied_call_becomes_text_beside_forwarded_call() {
     }
 }
 
-/// Why the model stopped, as the stream says.
+/// The stop reason of a stream.
 fn reasons(text: &str) -> Vec<String> {
     let reason = |payload: &Json| {
         let at = |path: &str| payload.at(path).and_then(Json::as_str).map(str::to_owned);
@@ -128,7 +128,7 @@ fn reply_stops_when_all_calls_are_denied() {
                 Api::Messages => assert_eq!(reasons(driven.text()), ["end_turn"]),
                 Api::Responses => {}
             }
-            // Tokens are still counted.
+            // The token counts are unchanged.
             assert!(driven.text().contains("\"output_tokens\":4") || driven.text().contains("\"completion_tokens\":4"));
         }
     }
@@ -165,7 +165,7 @@ fn rewritten_arguments_are_written_whole() {
 }
 
 #[test]
-fn with_two_choices_each_has_its_own_calls() {
+fn calls_of_two_choices_stay_separate() {
     let turns = [secret(), turn("Other.", &[("id-3", "tool-two", "{}"), ("id-4", "tool-three", "{}")])];
     for in_turn in [false, true] {
         let text = made::chat::streamed(&turns, 3, in_turn);
@@ -188,7 +188,7 @@ fn with_two_choices_each_has_its_own_calls() {
 }
 
 #[test]
-fn names_are_the_same_however_they_are_escaped() {
+fn escaped_tool_name_equals_plain_name() {
     for api in Api::ALL {
         let text = streamed(api, &turn("", &[("i", "send_mail", "{}")]), 9);
         let escaped = text.replace("send_mail", "s\\u0065nd_mail");
@@ -198,7 +198,7 @@ fn names_are_the_same_however_they_are_escaped() {
 }
 
 #[test]
-fn denials_cannot_forge_an_event() {
+fn denial_text_cannot_forge_an_event() {
     let forged = "x\"}\r\n\r\ndata: {\"choices\":[]}\n\nevent: message_stop\rdata: {}";
     for api in Api::ALL {
         let text = streamed(api, &secret(), 5);

@@ -3,11 +3,11 @@
 use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Mask, Ruling, SentItem, Stream, StreamAction, StreamLimits, WireRefusal};
 
-/// What came of a stream.
+/// The result of a stream.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Driven {
     pub(crate) released: Vec<u8>,
-    /// What was judged, and how many bytes had left by then.
+    /// The judged events, and how many bytes were sent before each.
     pub(crate) judged: Vec<(Event, usize)>,
     pub(crate) sent: Vec<Vec<SentItem>>,
     pub(crate) refused: Option<WireRefusal>,

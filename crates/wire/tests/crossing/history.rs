@@ -1,4 +1,4 @@
-//! Histories that are sent again and again: every item is told once, and changes are told.
+//! Histories that are sent again: every item is new once, and changes are reported.
 
 use lictor_event::Event;
 use lictor_json::Json;
@@ -19,7 +19,7 @@ fn user(text: &str) -> Json {
     object(&[("role", "user".into()), ("content", text.into())])
 }
 
-/// What a client sends back of a plain reply, with what libraries add and leave out.
+/// A plain reply as a client sends it back, with members that libraries add or leave out.
 fn sent_back(api: Api, body: &str) -> Vec<Json> {
     let body = lictor_json::parse_str(body).unwrap();
     match api {
@@ -83,7 +83,7 @@ fn fresh(fold: &HistoryDiff) -> Vec<String> {
 }
 
 #[test]
-fn a_conversation_is_told_once() {
+fn history_items_are_new_only_once() {
     for api in Api::ALL {
         for is_streamed in [false, true] {
             let turn = turn("Looking.", &[("c1", "lookup", "{\"a\": 1}")]);
@@ -135,11 +135,11 @@ fn said(numbers: &[u32]) -> Request {
     request(Api::Chat, &numbers.iter().map(|number| user(&number.to_string())).collect::<Vec<_>>())
 }
 
-/// A history, the next one, how it goes on, and what is new in it.
+/// A history, the next one, the change, and the new items.
 type Case = (&'static [u32], &'static [u32], HistoryChange, &'static [usize]);
 
 #[test]
-fn edits_compactions_and_retries_are_told() {
+fn history_edits_compactions_and_retries_are_reported() {
     let cases: [Case; 10] = [
         (&[], &[1], HistoryChange::Continued, &[0]),
         (&[1, 2], &[1, 2, 3], HistoryChange::Continued, &[2]),
@@ -158,7 +158,7 @@ fn edits_compactions_and_retries_are_told() {
         assert_eq!(fold.change, change, "{before:?} {after:?}");
         assert_eq!(fold.fresh.iter().map(|(place, _)| *place).collect::<Vec<_>>(), new, "{before:?} {after:?}");
         assert_eq!(fold.event().is_none(), change == HistoryChange::Continued);
-        // From here on the history is as it was sent last.
+        // The next history is compared with this one.
         assert_eq!(fold.known.fold(&said(after)).change, HistoryChange::Continued);
     }
 }
@@ -176,7 +176,7 @@ fn changed_instructions_are_new_without_breaking_history() {
 }
 
 #[test]
-fn what_the_vendor_keeps_is_not_sent_again() {
+fn history_kept_by_vendor_is_not_repeated() {
     let read = |body: &str| Request::read(Api::Responses, body.as_bytes()).unwrap();
     let mut known = ConversationHistory::default().fold(&read(r#"{"input":"hello"}"#)).known;
     let turn = turn("", &[("c1", "lookup", "{}")]);
@@ -190,7 +190,7 @@ fn what_the_vendor_keeps_is_not_sent_again() {
 }
 
 #[test]
-fn of_several_choices_the_client_keeps_one() {
+fn history_continues_with_the_kept_choice() {
     let turns = [turn("One.", &[]), turn("Two.", &[("c", "lookup", "{}")])];
     let body = made::chat::plain(&turns);
     let mut known = ConversationHistory::default().fold(&said(&[1])).known;
@@ -210,7 +210,7 @@ fn of_several_choices_the_client_keeps_one() {
 }
 
 #[test]
-fn bytes_that_are_not_ours_are_no_history() {
+fn history_from_foreign_bytes_is_none() {
     let bytes = ConversationHistory::default().fold(&said(&[1, 2])).known.to_bytes();
     assert!(ConversationHistory::from_bytes(&bytes).is_some());
     for end in 0..bytes.len() {
@@ -224,9 +224,9 @@ fn bytes_that_are_not_ours_are_no_history() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Played turn by turn, every item is told exactly once, in order, also if the same words come again and again.
+    /// Turn by turn, every item is new exactly once, in order, even if the same text is repeated.
     #[test]
-    fn every_item_of_any_conversation_is_told_once(
+    fn generated_history_items_are_new_only_once(
         turns in prop::collection::vec(("[ab]{0,2}", "[ab]{0,2}", prop::collection::vec("[fg]", 0..3), any::<bool>()), 1..6),
     ) {
         for api in Api::ALL {
@@ -258,16 +258,16 @@ proptest! {
         }
     }
 
-    /// Whatever is done to a history, what is new in it is told: nothing that was not known is passed over.
+    /// However a history is edited, no new item is missed.
     #[test]
-    fn nothing_new_is_passed_over(before in prop::collection::vec(0..4u32, 0..8), after in prop::collection::vec(0..6u32, 0..8)) {
+    fn history_diff_misses_no_new_item(before in prop::collection::vec(0..4u32, 0..8), after in prop::collection::vec(0..6u32, 0..8)) {
         let known = ConversationHistory::default().fold(&said(&before)).known;
         let fold = known.fold(&said(&after));
         let fresh: Vec<usize> = fold.fresh.iter().map(|(place, _)| *place).collect();
         for (place, number) in after.iter().enumerate() {
             prop_assert!(fresh.contains(&place) || before.contains(number), "{:?} {:?} {:?}", before, after, fresh);
         }
-        // What counts as known stood in the old history in this order.
+        // The known items occur in the old history in this order.
         let kept: Vec<u32> = after.iter().enumerate().filter(|(place, _)| !fresh.contains(place)).map(|(_, n)| *n).collect();
         let mut rest = before.iter();
         prop_assert!(kept.iter().all(|number| rest.any(|old| old == number)));
@@ -275,7 +275,7 @@ proptest! {
     }
 }
 
-/// What the vendor's own tools answered comes back as it was told.
+/// Results of the vendor's own tools come back unchanged.
 #[test]
 fn hosted_tool_results_are_recognized_when_resent() {
     let blocks = r#"[{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"x"}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"e"}]},{"type":"text","text":"Found."}]"#;

@@ -71,7 +71,7 @@ pub(crate) fn streams() -> Vec<(&'static str, Api, String)> {
     streams
 }
 
-/// Streams and the plain replies that say the same.
+/// Streams and plain replies with the same content.
 pub(crate) fn pairs() -> Vec<(&'static str, Api, String, String)> {
     let mut pairs = Vec::new();
     for api in Api::ALL {
@@ -150,7 +150,7 @@ pub(crate) mod chat {
             let more = [("id", id.as_str().into()), ("type", "function".into()), ("function", function)];
             chunks.push(call(place, &more));
         }
-        // One piece of each call in turn: they are told apart by their index alone.
+        // One piece of each call in turn: only the index tells them apart.
         let arguments: Vec<Vec<String>> = turn.calls.iter().map(|(_, _, args)| pieces(args, size)).collect();
         for round in 0..arguments.iter().map(Vec::len).max().unwrap_or(0) {
             for (place, pieces) in arguments.iter().enumerate() {

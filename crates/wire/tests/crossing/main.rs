@@ -1,4 +1,4 @@
-//! What crosses between clients and models, at every cut, under every ruling.
+//! The traffic between clients and models, at every cut, under every ruling.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 

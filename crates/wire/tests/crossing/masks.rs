@@ -1,4 +1,4 @@
-//! Text flows, stays back as far as asked, and is masked across pieces.
+//! Text is sent as it arrives, held back as far as asked, and masked across pieces.
 
 use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Mask, Ruling, Stream, StreamAction, StreamLimits};
@@ -9,7 +9,7 @@ use crate::made::{streamed, turn};
 
 const NUMBER: &str = "4111-1111";
 
-/// Masks the number wherever it stands.
+/// Masks every occurrence of the number.
 fn hide(text: &str, from: usize) -> Vec<Mask> {
     let found = text.match_indices(NUMBER).map(|(place, found)| place..place + found.len());
     found.filter(|range| range.end > from).map(|range| Mask { range, with: "[redacted]".into() }).collect()
@@ -33,7 +33,7 @@ fn text_is_sent_at_once_without_hold_back() {
 }
 
 #[test]
-fn a_number_in_pieces_is_masked_everywhere() {
+fn mask_covers_number_split_over_pieces() {
     let words = format!("Your card is {NUMBER}, and once more {NUMBER}.");
     for api in Api::ALL {
         for size in [1, 2, 5, 1000] {
@@ -46,7 +46,7 @@ fn a_number_in_pieces_is_masked_everywhere() {
                 assert_eq!(again.refused, None, "{}", driven.text());
                 let masked = words.replace(NUMBER, "[redacted]");
                 assert_eq!(again.events()[0].text.as_deref(), Some(masked.as_str()), "{api:?} {size} {piece}");
-                // What was judged is what has left.
+                // The judged text is the sent text.
                 assert_eq!(driven.events(), again.events());
                 assert_eq!(driven.sent, again.sent);
                 assert!(!driven.text().contains("4111"), "{}", driven.text());
@@ -56,7 +56,7 @@ fn a_number_in_pieces_is_masked_everywhere() {
 }
 
 #[test]
-fn without_masks_held_text_leaves_byte_for_byte() {
+fn held_text_without_masks_is_sent_unchanged() {
     for api in Api::ALL {
         let text = streamed(api, &turn("Some words that stay back.", &[("i", "t", "{}")]), 3);
         for hold_back in [1, 8, usize::MAX] {
@@ -113,7 +113,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn no_cut_lets_a_number_through(
+    fn mask_covers_number_at_any_cut(
         parts in prop::collection::vec("[ -~é]{0,9}", 1..5),
         size in 1..7usize,
         piece in 1..80usize,
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// A text that was stopped is told again as a whole in some interfaces; nothing of it is told then either.
+/// Some interfaces repeat a whole text at its end; a stopped text stays stopped there.
 #[test]
 fn stopped_text_stays_stopped_after_final_ruling() {
     let words = format!("The number is {NUMBER}. {}", "And so on. ".repeat(20));
@@ -168,7 +168,7 @@ fn stopped_text_stays_stopped_after_final_ruling() {
     }
 }
 
-/// Nobody listens any more: what was heard is judged, and nothing else.
+/// The client has disconnected: only the text that it received is judged.
 #[test]
 fn abandoned_stream_judges_sent_text() {
     for api in Api::ALL {

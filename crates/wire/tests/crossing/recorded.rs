@@ -10,7 +10,7 @@ use lictor_wire::{Api, Reply, Ruling};
 use crate::drive::{drive, forward};
 use crate::made;
 
-/// The recordings, from outside of this project, and the kinds of what they say, counted by hand.
+/// Recordings from outside of this project, and the kinds of their events, counted by hand.
 const RECORDED: [(&str, Api, &[&str]); 7] = [
     ("openai-chat/stream_one_tool_call.sse", Api::Chat, &["tool_call"]),
     ("openai-chat/stream_parallel_tool_calls.sse", Api::Chat, &["tool_call", "tool_call"]),
@@ -21,7 +21,7 @@ const RECORDED: [(&str, Api, &[&str]); 7] = [
     ("anthropic/stream_incomplete_partial_json_response.sse", Api::Messages, &["assistant_message", "tool_call"]),
 ];
 
-/// The recordings that are there, with those that are made here for what they lack.
+/// The available recordings, and generated streams for what they lack.
 fn streams() -> Vec<(String, Api, String, Option<&'static [&'static str]>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/formats");
     let mut streams = Vec::new();
@@ -35,7 +35,7 @@ fn streams() -> Vec<(String, Api, String, Option<&'static [&'static str]>)> {
     streams
 }
 
-/// What the decoder of logs reads.
+/// The events that the decoder of logs reads.
 fn logged(api: Api, text: &str) -> Vec<Event> {
     let mut decoder = Format::named(api.name()).unwrap().decoder();
     let mut decoded = DecodedEvents::default();
@@ -49,7 +49,7 @@ fn logged(api: Api, text: &str) -> Vec<Event> {
     decoded.events
 }
 
-/// What an event says, without where and when.
+/// An event without its source and time.
 fn told(event: &Event) -> Event {
     let mut told = Event { source: Source::default(), time: None, session: None, ..event.clone() };
     for mark in ["truncated", "executed_by"] {
@@ -59,7 +59,7 @@ fn told(event: &Event) -> Event {
 }
 
 #[test]
-fn what_was_recorded_is_what_is_read() {
+fn recorded_stream_gives_expected_events() {
     for (name, api, text, said) in streams() {
         let driven = forward(api, &text);
         assert_eq!(driven.refused, None, "{name}");
@@ -69,7 +69,7 @@ fn what_was_recorded_is_what_is_read() {
             assert_eq!(kinds, said, "{name}");
         }
         assert_eq!(driven.text(), text, "{name}");
-        // Whoever reads the log afterwards sees the same; a stream tells the choices in the order in which they end.
+        // The decoder of logs reads the same events; a stream has the choices in the order in which they end.
         let mut ours: Vec<Event> = driven.events().iter().map(told).collect();
         ours.sort_by_key(|event| event.more.get("choice").and_then(json::Json::as_i64));
         assert_eq!(ours, logged(api, &text).iter().map(told).collect::<Vec<_>>(), "{name}");
@@ -77,7 +77,7 @@ fn what_was_recorded_is_what_is_read() {
 }
 
 #[test]
-fn every_cut_is_the_same_stream() {
+fn stream_gives_same_events_at_every_cut() {
     for (name, api, text, _) in streams() {
         for hold_back in [0, 7] {
             let pass = |pieces: Vec<&[u8]>| drive(api, hold_back, pieces, |_| Ruling::Forward, |_, _| Vec::new());
@@ -98,7 +98,7 @@ fn every_cut_is_the_same_stream() {
 }
 
 #[test]
-fn ends_of_lines_comments_and_marks_change_nothing() {
+fn line_ends_comments_and_marks_change_nothing() {
     for (name, api, text, _) in streams() {
         let plain = forward(api, &text).events();
         let data_twice = text.replace("data: {", "data: {\ndata: ");
@@ -141,7 +141,7 @@ fn cut_stream_releases_no_unjudged_call() {
                 |_, _| Vec::new(),
             );
             match &driven.refused {
-                // A frame that was cut in two is no JSON.
+                // A frame that was cut is not JSON.
                 Some(refused) => assert!(
                     refused.code.starts_with("json.") || refused.code == "stream.field",
                     "{name} {cut} {refused}"

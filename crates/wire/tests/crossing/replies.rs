@@ -1,4 +1,4 @@
-//! Whole replies: the very same bytes, or nothing but what was ruled on changes.
+//! Whole replies keep their bytes, except for the values that a ruling changes.
 
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json as json;
@@ -7,7 +7,7 @@ use lictor_wire::{Api, Reply, Ruling};
 use crate::drive::{deny, rewrite, shown};
 use crate::made::{plain, turn, usual};
 
-/// A reply under rulings, and what it says then.
+/// A reply after rulings, and its texts.
 fn settled(api: Api, body: &str, rule: impl FnMut(&Event) -> Ruling) -> (String, Vec<String>) {
     let reply = Reply::read(api, body.as_bytes()).unwrap();
     let rulings: Vec<Ruling> = reply.events().iter().map(rule).collect();
@@ -17,13 +17,13 @@ fn settled(api: Api, body: &str, rule: impl FnMut(&Event) -> Ruling) -> (String,
     (String::from_utf8(settled.body).unwrap(), shown(again.events()))
 }
 
-/// The same body with spaces that no writer of ours would put.
+/// The body with spaces that Lictor would not write.
 fn spaced(body: &str) -> String {
     body.replacen("{\"", "{ \"", 3).replace("\"usage\":", "\n\"usage\" : ")
 }
 
 #[test]
-fn everything_forwarded_is_the_same_bytes() {
+fn forwarded_reply_has_the_same_bytes() {
     for api in Api::ALL {
         let body = spaced(&plain(api, &usual()));
         assert_eq!(settled(api, &body, |_| Ruling::Forward).0, body);
@@ -55,7 +55,7 @@ fn denied_call_becomes_text_and_rest_is_unchanged() {
 }
 
 #[test]
-fn arguments_and_words_are_rewritten_in_place() {
+fn arguments_and_text_are_rewritten_in_place() {
     for api in Api::ALL {
         let body = spaced(&plain(api, &usual()));
         let (one, said) = settled(api, &body, rewrite("send_mail", r#"{"to":"[redacted]"}"#));
@@ -95,7 +95,7 @@ fn call_beside_denied_call_can_be_rewritten() {
 }
 
 #[test]
-fn the_old_form_and_free_tools_are_calls() {
+fn legacy_and_custom_calls_are_calls() {
     let old = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},"finish_reason":"function_call"}]}"#;
     let (body, said) = settled(Api::Chat, old, deny("f"));
     assert_eq!(said, ["assistant_message f is not allowed"]);
@@ -107,7 +107,7 @@ fn the_old_form_and_free_tools_are_calls() {
 }
 
 #[test]
-fn several_texts_between_calls_are_several_messages() {
+fn texts_between_calls_are_separate_messages() {
     let body = r#"{"role":"assistant","stop_reason":"tool_use","content":[{"type":"text","text":"A card "},{"type":"text","text":"4111 here"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"text","text":"after"}]}"#;
     let reply = Reply::read(Api::Messages, body.as_bytes()).unwrap();
     assert_eq!(
@@ -125,7 +125,7 @@ fn several_texts_between_calls_are_several_messages() {
 }
 
 #[test]
-fn a_reply_of_nothing_is_a_reply() {
+fn empty_reply_is_read() {
     for api in Api::ALL {
         let reply = Reply::read(api, plain(api, &turn("", &[])).as_bytes()).unwrap();
         assert_eq!(reply.events(), []);

@@ -1,4 +1,4 @@
-//! What clients send: read alike, and rewritten without touching anything else.
+//! Requests give the same events in every interface, and a rewrite changes nothing else.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn read(api: Api, body: &str) -> Request {
 }
 
 #[test]
-fn every_interface_says_the_same() {
+fn all_interfaces_give_the_same_events() {
     for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
         let request = read(api, body);
         let events: Vec<Event> = request.items.iter().map(|item| item.event.clone()).collect();
@@ -63,7 +63,7 @@ fn every_interface_says_the_same() {
 }
 
 #[test]
-fn nothing_but_what_was_redacted_differs() {
+fn redacted_request_differs_only_in_redacted_values() {
     for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
         let request = read(api, body);
         let hide = |(index, event): (usize, &Event)| {
@@ -79,10 +79,10 @@ fn nothing_but_what_was_redacted_differs() {
         let result = request.items.iter().position(|item| item.event.kind.name() == "tool_result").unwrap();
         let denied = request.rewritten(&[(result, Ruling::Deny { text: "withheld \"x\"".into() })]).unwrap();
         let expected = body.replace("card 4111", "withheld \\\"x\\\"");
-        // All of an answer is replaced, whatever parts it has.
+        // A whole result is replaced, whatever parts it has.
         let expected = expected.replace(r#"[{"type":"text","text":"withheld \"x\""}]"#, r#""withheld \"x\"""#);
         assert_eq!(String::from_utf8(denied).unwrap(), expected);
-        // The tools on offer cannot say a text.
+        // Tool definitions have no place for a text.
         assert_eq!(request.rewritten(&[(0, Ruling::Deny { text: "x".into() })]).unwrap_err().code, "wire.rewrite");
     }
 }
@@ -123,7 +123,7 @@ fn denied_call_is_answered_in_kept_history() {
     let output = r#"{"type":"function_call_output","call_id":"c1","output":"denied"},"#;
     let expected = body.replace("[ {", &format!("[{output} {{")).replace("go on", "stop");
     assert_eq!(String::from_utf8(answered).unwrap(), expected);
-    // An input that is a text is the message of a user, also when the text is another.
+    // An input that is a text is a user message, also after a rewrite.
     let body = r#"{"previous_response_id":"r1", "input": "go \u006fn","temperature":0.50}"#;
     let request = read(Api::Responses, body);
     let answered = request.answered(&[], std::slice::from_ref(&answer)).unwrap();
@@ -135,7 +135,7 @@ fn denied_call_is_answered_in_kept_history() {
     let denied = Ruling::Deny { text: "withheld".to_owned() };
     let answered = request.answered(&[(0, denied)], std::slice::from_ref(&answer)).unwrap();
     assert_eq!(String::from_utf8(answered).unwrap(), body.replace(r#""go \u006fn""#, &said("withheld")));
-    // Where nothing is said, the answers are all there is.
+    // Without an input, the answers are the whole input.
     for body in [r#"{"previous_response_id":"r1"}"#, r#"{"previous_response_id":"r1","input":null}"#] {
         let answered = read(Api::Responses, body).answered(&[], std::slice::from_ref(&answer)).unwrap();
         let expected = format!(r#"{{"previous_response_id":"r1","input":[{}]}}"#, output.trim_end_matches(','));
@@ -234,9 +234,9 @@ fn paths_are_judged_harmless_or_unknown() {
     }
 }
 
-/// Whatever of a request the model reads is judged, and can be taken out.
+/// Everything in a request that the model reads is judged and can be redacted.
 #[test]
-fn all_that_the_model_reads_is_said() {
+fn request_items_cover_all_the_model_reads() {
     let bodies = [
         (
             Api::Messages,
@@ -271,7 +271,7 @@ fn all_that_the_model_reads_is_said() {
 }
 
 #[test]
-fn another_picture_is_another_message() {
+fn another_picture_changes_the_message_hash() {
     let body = |picture: &str, more: &str| {
         format!(
             r#"{{"model":"m","messages":[{{"role":"user","content":[{{"type":"text","text":"look"}},{{"type":"image","source":{{"type":"url","url":"{picture}"}}{more}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","content":[{{"type":"image","source":{{"type":"url","url":"{picture}"}}{more}}}]}}]}}]}}"#

@@ -1,4 +1,4 @@
-//! What leaves is read by the vendors' own libraries as it was ruled.
+//! The vendors' own libraries read written streams as they were ruled on.
 
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json};
@@ -8,18 +8,18 @@ use crate::drive::{deny, drive, rewrite};
 use crate::made::{Turn, object, plain, streamed, turn};
 use crate::python;
 
-/// What a client is to understand.
+/// What a client has to read.
 struct Case {
     name: &'static str,
     api: Api,
     is_streamed: bool,
     status: i64,
     body: String,
-    /// What it says, or the words of an error.
+    /// The text, or the message of an error.
     expected: Result<Said, Vec<&'static str>>,
 }
 
-/// The texts, the calls as id, tool and arguments, and why it stopped.
+/// The texts, the calls as id, tool and arguments, and the stop reason.
 type Said = (Vec<&'static str>, Vec<[&'static str; 3]>, &'static str);
 
 fn usual() -> Turn {
@@ -104,7 +104,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn the_libraries_of_the_vendors_understand_what_leaves() {
+fn vendor_libraries_read_the_written_streams() {
     let cases = cases();
     let input = |case: &Case| {
         object(&[
@@ -125,7 +125,7 @@ fn the_libraries_of_the_vendors_understand_what_leaves() {
                 let texts: Vec<Json> = text.iter().map(|text| (*text).into()).collect();
                 assert_eq!(understood.get("text"), Some(&texts.into()), "{place}");
                 assert_eq!(understood.text("stop"), Some(*stop), "{place}");
-                // The tokens that were used are counted as they were.
+                // The token counts are unchanged.
                 assert_eq!(understood.get("usage").and_then(Json::as_i64), Some(4), "{place}");
                 let told = understood.get("calls").unwrap().as_array().unwrap();
                 let arguments = |call: &Json| json::parse_str(call.at("2").unwrap().as_str().unwrap()).unwrap();

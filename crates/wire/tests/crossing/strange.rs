@@ -1,4 +1,4 @@
-//! What is not known or can be read in two ways is refused; what is known to be harmless passes.
+//! Unknown and ambiguous streams are refused; harmless content passes.
 
 use lictor_event::Arguments;
 use lictor_wire::{Api, Reply, Ruling, Stream, StreamAction, StreamLimits};
@@ -25,7 +25,7 @@ fn code(api: Api, text: &str) -> Option<&'static str> {
 const START: &str = r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#;
 
 #[test]
-fn what_is_not_known_is_refused() {
+fn unknown_stream_content_is_refused() {
     let chat = [
         (r#"{"index":0,"delta":{"spell":"x"}}"#, "wire.unknown"),
         (r#"{"index":0,"delta":{"audio":{"data":"x"}}}"#, "stream.unknown"),
@@ -110,7 +110,7 @@ fn response_with_contradicting_calls_is_refused() {
     for (part, other) in &parts[..2] {
         assert!(text.contains(part), "{text}");
         assert_eq!(code(Api::Responses, &text.replacen(part, other, 1)), Some("stream.shape"), "{other}");
-        // Also where only the end of the stream tells it differently.
+        // Also if only the end of the stream differs.
         let last = text.rfind("event: response.completed").unwrap();
         if text[last..].contains(part) {
             let changed = format!("{}{}", &text[..last], text[last..].replace(part, other));
@@ -122,7 +122,7 @@ fn response_with_contradicting_calls_is_refused() {
 }
 
 #[test]
-fn what_is_known_to_be_harmless_passes() {
+fn harmless_stream_content_passes_unchanged() {
     let chat = chunks(&[
         r#"{"index":0,"delta":{"role":"assistant","content":"","refusal":null,"unknown":null}}"#,
         r#"{"index":0,"delta":{"reasoning_content":"hm","reasoning":"hm"}}"#,
@@ -223,7 +223,7 @@ fn custom_and_hosted_tools_are_calls() {
         ]
     );
     assert_eq!(executed, [false, true, true, true]);
-    // The free text of a tool is rewritten as what it is.
+    // The free text of a custom tool stays free text.
     let rewritten = ruled(Api::Responses, &text, |event| match event.tool.as_deref() {
         Some("shell") => {
             let args = lictor_json::parse_str(r#"{"input":"ls"}"#).unwrap();
@@ -233,7 +233,7 @@ fn custom_and_hosted_tools_are_calls() {
     });
     assert!(!rewritten.text().contains("ls -l"), "{}", rewritten.text());
     assert_eq!(shown(&forward(Api::Responses, rewritten.text()).events())[0], "tool_call shell c1 {\"input\":\"ls\"}");
-    // An answer that is not to be seen takes its call along.
+    // A denied result removes its call too.
     let denied = ruled(Api::Responses, &text, |event| match event.text {
         Some(_) => Ruling::Deny { text: "withheld".into() },
         None => Ruling::Forward,
@@ -243,7 +243,7 @@ fn custom_and_hosted_tools_are_calls() {
 }
 
 #[test]
-fn tools_that_anthropic_runs_are_calls_and_answers() {
+fn tools_run_by_anthropic_are_calls_and_results() {
     let text = events(&[
         START,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}}"#,
@@ -265,7 +265,7 @@ fn tools_that_anthropic_runs_are_calls_and_answers() {
 }
 
 #[test]
-fn arguments_that_are_no_json_are_not_known() {
+fn invalid_json_arguments_are_unparsed() {
     for api in [Api::Chat, Api::Responses, Api::Messages] {
         for args in ["{\"a\":1} and more", "{", "\"{\\\"a\\\":1}\" x"] {
             let driven = forward(api, &streamed(api, &turn("", &[("i", "t", args)]), 4));
@@ -275,7 +275,7 @@ fn arguments_that_are_no_json_are_not_known() {
 }
 
 #[test]
-fn errors_in_a_stream_are_events_and_pass() {
+fn stream_errors_are_events_and_pass() {
     let cases = [
         (Api::Chat, "data: {\"error\":{\"message\":\"overloaded\",\"code\":\"x\"}}\n\n"),
         (
@@ -305,7 +305,7 @@ fn refused_stream_judges_text_already_sent() {
 }
 
 #[test]
-fn what_is_held_is_bounded() {
+fn held_bytes_are_limited() {
     for api in Api::ALL {
         let long = format!("{{\"a\":\"{}\"}}", "x".repeat(4000));
         let text = streamed(api, &turn("", &[("i", "t", &long)]), 50);
@@ -365,7 +365,7 @@ fn rewritten_call_hides_earlier_progress_events() {
 }
 
 #[test]
-fn tokens_go_with_the_words() {
+fn log_probabilities_of_changed_text_are_removed() {
     let tokens = r#"{"content":[{"token":"secret","logprob":-0.5}]}"#;
     let chat = format!(
         r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":"secret"}},"logprobs":{tokens}}}]}}"#
@@ -388,7 +388,7 @@ fn tokens_go_with_the_words() {
 }
 
 #[test]
-fn replies_of_an_unknown_shape_are_refused() {
+fn reply_with_unknown_shape_is_refused() {
     let cases = [
         (Api::Chat, r#"{"choices":[{"index":0,"message":{"role":"assistant","spell":1}}]}"#, "wire.unknown"),
         (Api::Chat, r#"{"choices":[{"index":0,"message":{"role":"user","content":"x"}}]}"#, "reply.shape"),

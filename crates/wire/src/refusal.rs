@@ -1,27 +1,32 @@
-//! Why something cannot be let through.
+//! The refusal of input that Lictor cannot read, so that it is not forwarded.
 
 use std::fmt;
 
 use lictor_json::JsonError;
 
-/// Something that cannot be read, so nobody can say what it would do.
+/// The reason why a request, a reply or a stream is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireRefusal {
-    /// The kind of mistake, for programs: `json.duplicate_key`, `stream.unknown_event`.
+    /// The kind of mistake, for programs: `json.duplicate_key`, `stream.unknown`.
     pub code: &'static str,
     /// What is wrong, where, and what to do about it.
     pub message: String,
 }
 
 impl WireRefusal {
-    /// A refusal.
+    /// Returns a refusal with this code and message.
     pub fn new(code: &'static str, message: impl Into<String>) -> WireRefusal {
         WireRefusal { code, message: message.into() }
     }
 
-    /// A text that is not taken as JSON.
+    /// Returns the refusal of a text that is not strict JSON.
     pub(crate) fn json(what: &str, error: JsonError) -> WireRefusal {
         WireRefusal::new(error.code, format!("{what}, at byte {}: {}", error.offset, error.message))
+    }
+
+    /// Returns the refusal of a role or a type that is not known.
+    pub(crate) fn unknown(what: &str, key: &str, name: &str) -> WireRefusal {
+        WireRefusal::new("wire.unknown", format!("{what} has the unknown {key} `{name}`, so Lictor cannot judge it"))
     }
 }
 

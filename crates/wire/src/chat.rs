@@ -1,0 +1,74 @@
+//! OpenAI Chat Completions, and services that are compatible with it.
+
+mod members;
+mod reply;
+mod request;
+mod stream;
+mod streamed_choice;
+
+use lictor_json::Json;
+
+use crate::interface::Interface;
+use crate::openai;
+use crate::refusal::WireRefusal;
+use crate::request_path::{RequestPath, Traffic};
+use crate::ruled_reply::RuledReply;
+use crate::segment::{Edits, Segment};
+use crate::session_hints::SessionHints;
+use crate::stream::vendor::VendorStream;
+
+/// The interface Chat Completions.
+#[derive(Debug)]
+pub(crate) struct Chat;
+
+impl Interface for Chat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic> {
+        match method {
+            // Compatible services have it under prefixes of their own.
+            "POST" if path.ends_with(&["chat", "completions"]) => Some(Traffic::Conversation),
+            "GET" | "HEAD" => match path.own_names() {
+                ["models"] => Some(Traffic::Harmless),
+                ["models", name] if is_model_name(name) => Some(Traffic::Harmless),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal> {
+        request::read_segments(body)
+    }
+
+    fn read_hints(&self, body: &Json) -> SessionHints {
+        SessionHints { user: openai::read_user(body), ..SessionHints::from_metadata(body) }
+    }
+
+    fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {
+        reply::read_choices(body)
+    }
+
+    fn edit_reply(&self, reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
+        reply::edit(reply)
+    }
+
+    fn open_stream(&self, _holds_back: bool) -> Box<dyn VendorStream> {
+        Box::<stream::ChatStream>::default()
+    }
+
+    fn error_body(&self, status: u16, code: &str, message: &str) -> Json {
+        openai::error_body(status, code, message)
+    }
+
+    fn error_event(&self, status: u16, code: &str, message: &str, _sequence: i64) -> (Option<&'static str>, Json) {
+        (None, openai::error_body(status, code, message))
+    }
+}
+
+/// Whether a part of a path is the name of a model.
+fn is_model_name(name: &str) -> bool {
+    !name.is_empty() && name != ".." && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+}

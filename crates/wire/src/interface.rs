@@ -1,0 +1,50 @@
+//! What every interface of a model vendor implements: routes, requests, replies, streams and errors.
+//!
+//! A vendor has one folder and one type that implements [`Interface`]. Everything else in this crate works for all of
+//! them.
+
+use lictor_json::{Json, JsonEdit, JsonPath, Text};
+
+use crate::refusal::WireRefusal;
+use crate::request_path::{RequestPath, Traffic};
+use crate::ruled_reply::RuledReply;
+use crate::segment::{Edits, Segment};
+use crate::session_hints::SessionHints;
+use crate::stream::vendor::VendorStream;
+
+/// An interface of a model vendor.
+pub(crate) trait Interface: Sync {
+    /// Returns the name that decoders of logs use for the format.
+    fn name(&self) -> &'static str;
+
+    /// Returns what a request carries, by its method and path; none if the path is not one of this interface.
+    fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic>;
+
+    /// Returns the segments of a request's body in their order, except the tools on offer.
+    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal>;
+
+    /// Returns the names in a request's body by which its session may be known.
+    fn read_hints(&self, body: &Json) -> SessionHints;
+
+    /// Returns the edit that puts answers to denied calls before everything else in a request, each with the id of its
+    /// call. None where the vendor keeps no history, or the body has no place for them.
+    fn answer_calls(&self, _body: &Json, _answers: &[(Text, String)]) -> Option<(JsonPath, JsonEdit)> {
+        None
+    }
+
+    /// Returns the segments of a reply's body, for each choice of the model.
+    fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal>;
+
+    /// Returns the edits that carry out the rulings on a reply.
+    fn edit_reply(&self, reply: &RuledReply<'_>) -> Result<Edits, WireRefusal>;
+
+    /// Returns the reader of a stream that begins. `holds_back` says whether text is held for a while.
+    fn open_stream(&self, holds_back: bool) -> Box<dyn VendorStream>;
+
+    /// Returns the body of an error in the vendor's own form.
+    fn error_body(&self, status: u16, code: &str, message: &str) -> Json;
+
+    /// Returns the name and the data of an error within a stream. `sequence` is the number of the next event, where the
+    /// interface numbers them.
+    fn error_event(&self, status: u16, code: &str, message: &str, sequence: i64) -> (Option<&'static str>, Json);
+}

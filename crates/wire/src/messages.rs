@@ -1,0 +1,80 @@
+//! Anthropic Messages.
+
+mod reply;
+mod request;
+mod stream;
+mod streamed_block;
+
+use lictor_json::{Json, Text};
+
+use crate::interface::Interface;
+use crate::refusal::WireRefusal;
+use crate::request_path::{RequestPath, Traffic};
+use crate::ruled_reply::RuledReply;
+use crate::segment::{Edits, Segment};
+use crate::session_hints::SessionHints;
+use crate::stream::vendor::VendorStream;
+
+/// The interface Messages.
+#[derive(Debug)]
+pub(crate) struct Messages;
+
+impl Interface for Messages {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic> {
+        match (method, path.own_names()) {
+            ("POST", ["messages"]) => Some(Traffic::Conversation),
+            // The same request; its reply is only a number.
+            ("POST", ["messages", "count_tokens"]) => Some(Traffic::Harmless),
+            _ => None,
+        }
+    }
+
+    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal> {
+        request::read_segments(body)
+    }
+
+    fn read_hints(&self, body: &Json) -> SessionHints {
+        let mut hints = SessionHints::from_metadata(body);
+        hints.user = hints.metadata.get("user_id").and_then(Json::as_str).map(Text::from);
+        hints
+    }
+
+    fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {
+        Ok(vec![reply::read_segments(body)?])
+    }
+
+    fn edit_reply(&self, reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
+        reply::edit(reply)
+    }
+
+    fn open_stream(&self, _holds_back: bool) -> Box<dyn VendorStream> {
+        Box::<stream::MessageStream>::default()
+    }
+
+    fn error_body(&self, status: u16, code: &str, message: &str) -> Json {
+        let error = [("message", format!("{message} ({code})").into()), ("type", error_type(status).into())];
+        Json::from([("type", "error".into()), ("error", error.into())])
+    }
+
+    fn error_event(&self, status: u16, code: &str, message: &str, _sequence: i64) -> (Option<&'static str>, Json) {
+        (Some("error"), self.error_body(status, code, message))
+    }
+}
+
+/// Returns Anthropic's name for errors of a status.
+fn error_type(status: u16) -> &'static str {
+    match status {
+        401 => "authentication_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        413 => "request_too_large",
+        429 => "rate_limit_error",
+        529 => "overloaded_error",
+        500.. => "api_error",
+        _ => "invalid_request_error",
+    }
+}

@@ -1,0 +1,80 @@
+//! OpenAI Responses.
+
+mod item;
+mod replacement;
+mod reply;
+mod request;
+mod stream;
+mod streamed_item;
+
+use lictor_json::{Json, JsonEdit, JsonPath, Text};
+
+use crate::interface::Interface;
+use crate::openai;
+use crate::refusal::WireRefusal;
+use crate::request_path::{RequestPath, Traffic};
+use crate::ruled_reply::RuledReply;
+use crate::segment::{Edits, Segment};
+use crate::session_hints::SessionHints;
+use crate::stream::vendor::VendorStream;
+
+/// The interface Responses.
+#[derive(Debug)]
+pub(crate) struct Responses;
+
+impl Interface for Responses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic> {
+        // Compatible services have it under prefixes of their own.
+        (method == "POST" && path.ends_with(&["responses"])).then_some(Traffic::Conversation)
+    }
+
+    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal> {
+        request::read_segments(body)
+    }
+
+    fn read_hints(&self, body: &Json) -> SessionHints {
+        let conversation = body.get("conversation");
+        let conversation = conversation.and_then(|named| named.as_str().or_else(|| named.text("id")));
+        SessionHints {
+            user: openai::read_user(body),
+            previous_response: openai::read_name(body, "previous_response_id"),
+            conversation: conversation.map(Text::from),
+            ..SessionHints::from_metadata(body)
+        }
+    }
+
+    fn answer_calls(&self, body: &Json, answers: &[(Text, String)]) -> Option<(JsonPath, JsonEdit)> {
+        request::answer_calls(body, answers)
+    }
+
+    fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {
+        Ok(vec![reply::read_segments(body)?])
+    }
+
+    fn edit_reply(&self, reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
+        reply::edit(reply)
+    }
+
+    fn open_stream(&self, holds_back: bool) -> Box<dyn VendorStream> {
+        Box::new(stream::ResponseStream::new(holds_back))
+    }
+
+    fn error_body(&self, status: u16, code: &str, message: &str) -> Json {
+        openai::error_body(status, code, message)
+    }
+
+    fn error_event(&self, _status: u16, code: &str, message: &str, sequence: i64) -> (Option<&'static str>, Json) {
+        let error = [
+            ("type", "error".into()),
+            ("code", code.into()),
+            ("message", message.into()),
+            ("param", Json::Null),
+            ("sequence_number", sequence.into()),
+        ];
+        (Some("error"), error.into())
+    }
+}

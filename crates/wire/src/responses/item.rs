@@ -1,0 +1,71 @@
+//! Items of a response's input or output, cut into segments.
+
+use lictor_decode::piece;
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, JsonStep, join_path};
+
+use crate::refusal::WireRefusal;
+use crate::segment::message::read_message;
+use crate::segment::text_part::{collect_texts, hash_attachments};
+use crate::segment::{EXECUTED_BY, Segment, ValuePlace, without_approval};
+
+/// The types of calls that the vendor carries out itself, so that a denial comes too late to stop them.
+const HOSTED_TYPES: [&str; 7] = [
+    "mcp_call",
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "tool_search_call",
+    "program",
+];
+
+/// Returns the segments of an item.
+pub(super) fn read_item(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefusal> {
+    let item_type = written.text("type").unwrap_or("message");
+    if item_type == "message" {
+        return read_message(written, at);
+    }
+    let events = piece::item(written).ok_or_else(|| WireRefusal::unknown("an item", "type", item_type))?;
+    Ok(events.into_iter().map(|event| item_segment(event, written, item_type, at)).collect())
+}
+
+fn item_segment(event: Event, written: &Json, item_type: &str, at: &[JsonStep]) -> Segment {
+    let is_hosted = HOSTED_TYPES.contains(&item_type);
+    let mut segment = Segment::new(without_approval(event), at.to_vec());
+    let Segment { event, texts, value, result_at, attached, .. } = &mut segment;
+    match event.kind {
+        Kind::ToolResult => {
+            let key = ["output", "results", "outputs", "result"]
+                .into_iter()
+                .find(|key| written.get(key).is_some_and(|result| !result.is_null()));
+            if let Some(key) = key {
+                let place = join_path(at, [key.into()]);
+                match event.result {
+                    Some(_) => *value = Some(ValuePlace::of_result(place)),
+                    None => collect_texts(written.get(key).unwrap_or(&Json::Null), place, "\n", texts),
+                }
+            }
+            if !is_hosted && event.result.is_none() {
+                *attached = key.and_then(|key| hash_attachments(written.get(key)?));
+            }
+            let key = key.or_else(|| written.get("error").map(|_| "error"));
+            // The found tools of a search are no text that a denial could replace.
+            *result_at = (item_type != "tool_search_output").then(|| join_path(at, [key.unwrap_or("output").into()]));
+        }
+        Kind::ToolCall => {
+            let is_custom = item_type == "custom_tool_call";
+            let key = match is_custom {
+                true => Some("input"),
+                false => ["arguments", "action", "operation"].into_iter().find(|key| written.get(key).is_some()),
+            };
+            let place = |key: &str| ValuePlace::of_arguments(join_path(at, [key.into()]), written.get(key), is_custom);
+            *value = key.map(place);
+        }
+        _ => {}
+    }
+    if is_hosted && matches!(event.kind, Kind::ToolCall | Kind::ToolResult) {
+        event.more.insert(EXECUTED_BY, "vendor");
+    }
+    segment
+}

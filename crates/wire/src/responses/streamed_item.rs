@@ -1,0 +1,293 @@
+//! One item of a streamed response, as far as it has arrived.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use lictor_decode::piece::{self, Piece};
+use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, join_path, json_path};
+
+use super::item::read_item;
+use super::replacement::message_item;
+use crate::known::read_text;
+use crate::refusal::WireRefusal;
+use crate::ruling::Ruling;
+use crate::segment::{Edits, without_approval};
+use crate::stream::frame::{FrameContent, TextPiece};
+use crate::stream::refusals::{shape, truncated};
+use crate::stream::units::Units;
+
+/// The members of an event that says only which item it is about.
+const REFERENCE_MEMBERS: [&str; 4] = ["type", "sequence_number", "output_index", "item_id"];
+
+/// An item, as far as it has arrived.
+#[derive(Debug)]
+pub(super) struct StreamedItem {
+    pub(super) joined: Piece,
+    pub(super) kind: ItemKind,
+    pub(super) is_done: bool,
+    /// The ranges of a message's parts in its text.
+    parts: BTreeMap<i64, Range<usize>>,
+    /// Whether the arguments or the message in the place of a call were sent.
+    pub(super) is_replacement_sent: bool,
+}
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ItemKind {
+    /// A message, by the unit of its text.
+    Message(usize),
+    /// A call or a result, by its unit.
+    Call(usize),
+    /// Reasoning, which is no event.
+    Reasoning,
+}
+
+/// A text of a message.
+pub(super) struct MessagePart<'a> {
+    place: usize,
+    key: &'static str,
+    pub(super) text: &'a str,
+}
+
+/// Reading.
+impl StreamedItem {
+    /// Returns the item as it is announced.
+    pub(super) fn new(written: &Json, units: &mut Units) -> Result<StreamedItem, WireRefusal> {
+        let item_type = written.text("type").unwrap_or_default();
+        let kind = match (item_type, piece::item(written)) {
+            ("message", Some(_)) if written.text("role").is_some_and(|role| role == "assistant") => {
+                ItemKind::Message(units.open_text())
+            }
+            ("reasoning" | "compaction" | "compaction_summary", _) => ItemKind::Reasoning,
+            ("" | "message" | "item_reference", _) | (_, None) => {
+                return Err(WireRefusal::unknown("an item", "type", item_type));
+            }
+            (_, Some(_)) => ItemKind::Call(units.open_call()),
+        };
+        let (joined, parts) = (Piece::default(), BTreeMap::new());
+        Ok(StreamedItem { joined, kind, is_done: false, parts, is_replacement_sent: false })
+    }
+
+    pub(super) fn unit(&self) -> Option<usize> {
+        match self.kind {
+            ItemKind::Message(unit) | ItemKind::Call(unit) => Some(unit),
+            ItemKind::Reasoning => None,
+        }
+    }
+
+    /// Returns the texts of a message that is written as a whole.
+    pub(super) fn texts<'a>(&self, written: &'a Json) -> Vec<MessagePart<'a>> {
+        if !matches!(self.kind, ItemKind::Message(_)) {
+            return Vec::new();
+        }
+        let parts = written.get("content").and_then(Json::as_array).unwrap_or_default();
+        let text = |(place, part): (usize, &'a Json)| {
+            let key = ["text", "refusal"].into_iter().find(|key| part.text(key).is_some())?;
+            Some(MessagePart { place, key, text: part.text(key)? })
+        };
+        parts.iter().enumerate().filter_map(text).collect()
+    }
+
+    /// Reads a piece of text.
+    pub(super) fn append_text(
+        &mut self,
+        unit: usize,
+        payload: &Json,
+        key: &str,
+        units: &mut Units,
+    ) -> Result<TextPiece, WireRefusal> {
+        let text = read_text(payload, key, "an event")?;
+        self.add_text(unit, part_index(payload), text, json_path![key], units)
+    }
+
+    fn add_text(
+        &mut self,
+        unit: usize,
+        place: i64,
+        text: &str,
+        at: JsonPath,
+        units: &mut Units,
+    ) -> Result<TextPiece, WireRefusal> {
+        if self.parts.keys().next_back().is_some_and(|last| *last > place) {
+            return Err(shape("the parts of a message come out of order"));
+        }
+        let range = units.append_text(unit, text);
+        let part = self.parts.entry(place).or_insert(range.start..range.start);
+        part.end = range.end;
+        Ok(TextPiece { unit, range, at })
+    }
+
+    /// Reads the repetition of a whole text in `holder`; a text without pieces before it is new.
+    pub(super) fn repeat_text(
+        &mut self,
+        unit: usize,
+        payload: &Json,
+        holder: &Json,
+        at: JsonPath,
+        units: &mut Units,
+        content: &mut FrameContent,
+    ) -> Result<(), WireRefusal> {
+        let Some(JsonStep::Key(key)) = at.last() else { return Ok(()) };
+        let text = read_text(holder, key, "an event")?;
+        self.check_text(unit, part_index(payload), text, at.clone(), units, content)
+    }
+
+    fn check_text(
+        &mut self,
+        unit: usize,
+        place: i64,
+        text: &str,
+        at: JsonPath,
+        units: &mut Units,
+        content: &mut FrameContent,
+    ) -> Result<(), WireRefusal> {
+        match self.parts.get(&place) {
+            Some(range) if units.text(unit).get(range.clone()) == Some(text) => {
+                content.texts.push(TextPiece { unit, range: range.clone(), at });
+            }
+            Some(_) => return Err(shape("a text is repeated with other content")),
+            None if text.is_empty() => {}
+            None => content.texts.push(self.add_text(unit, place, text, at, units)?),
+        }
+        Ok(())
+    }
+
+    /// Reads the whole item when it is done.
+    pub(super) fn read_done(
+        &mut self,
+        payload: &Json,
+        units: &mut Units,
+        content: &mut FrameContent,
+    ) -> Result<(), WireRefusal> {
+        let written = payload.get("item").unwrap_or(&Json::Null);
+        self.is_done = true;
+        match self.kind {
+            ItemKind::Reasoning => drop(self.joined.take("response.output_item.done", payload)),
+            ItemKind::Message(unit) => {
+                for part in self.texts(written) {
+                    let at = json_path!["item", "content", part.place, part.key];
+                    self.check_text(unit, part.place as i64, part.text, at, units, content)?;
+                }
+                self.joined.take("response.output_item.done", payload);
+                let event = piece::item(written).unwrap_or_default().into_iter().next();
+                let text = event.as_ref().and_then(|event| event.text.as_deref()).unwrap_or_default();
+                if text != units.text(unit) {
+                    return Err(shape("a message is repeated with other content"));
+                }
+                units.complete(unit, event);
+                content.waits_for.push(unit);
+            }
+            ItemKind::Call(unit) => {
+                let before = self.joined.clone().json();
+                self.joined.take("response.output_item.done", payload);
+                for key in ["type", "name", "call_id", "arguments", "input", "code"] {
+                    let (then, now) = (before.text(key), written.text(key));
+                    if then.is_some_and(|then| !then.is_empty()) && then != now {
+                        return Err(shape("a call is repeated with other content"));
+                    }
+                }
+                let mut events = read_item(written, &[])?.into_iter().map(|segment| segment.event);
+                units.complete(unit, events.next());
+                events.for_each(|event| units.attach(unit, event));
+                content.waits_for.push(unit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes an item whose end is missing.
+    pub(super) fn cut(&mut self, units: &mut Units) {
+        if std::mem::replace(&mut self.is_done, true) {
+            return;
+        }
+        let events = self.joined.clone().events().unwrap_or_default().into_iter();
+        let mut events = events.map(|event| truncated(without_approval(event)));
+        if let Some(unit) = self.unit() {
+            units.complete(unit, events.next());
+            events.for_each(|event| units.attach(unit, event));
+        }
+    }
+}
+
+/// Writing.
+impl StreamedItem {
+    /// Returns the edits that give a whole message at `at` its text as it is sent.
+    pub(super) fn edit_message(&self, written: &Json, at: &[JsonStep], unit: usize, units: &Units) -> Edits {
+        let mut edits = Vec::new();
+        for MessagePart { place, key, text } in self.texts(written) {
+            let Some(range) = self.parts.get(&(place as i64)) else { continue };
+            let sent = units.sent_text(unit, range.clone());
+            if sent != text {
+                edits.push((join_path(at, json_path!["content", place, key]), JsonEdit::Set(sent.as_ref().into())));
+            }
+            if units.is_altered(unit) {
+                for leak in ["logprobs", "annotations"] {
+                    let path = json_path!["content", place, leak];
+                    let edit = written.find(&path).and_then(JsonEdit::to_empty);
+                    edits.extend(edit.map(|edit| (join_path(at, path), edit)));
+                }
+            }
+        }
+        edits
+    }
+
+    /// Returns the edits that give an event the rewritten arguments; none if the event is not sent.
+    pub(super) fn rewrite_call(
+        &mut self,
+        payload: &Json,
+        unit: usize,
+        units: &Units,
+    ) -> Result<Option<Edits>, WireRefusal> {
+        let event_type = payload.text("type").unwrap_or_default();
+        if let Some(written) = payload.get("item") {
+            let mut rewritten = self.write_call(written, unit, units)?;
+            if event_type.ends_with("added")
+                && let Json::Object(item) = &mut rewritten
+            {
+                for key in ["arguments", "input"].into_iter().filter(|key| written.text(key) == Some("")) {
+                    item.insert(key, "");
+                }
+            }
+            return Ok(Some(vec![(json_path!["item"], JsonEdit::Set(rewritten))]));
+        }
+        let whole = self.write_call(&self.joined.clone().json(), unit, units)?;
+        let key = ["arguments", "input"].into_iter().find(|key| whole.text(key).is_some());
+        let text = key.and_then(|key| whole.get(key)).cloned().unwrap_or_default();
+        Ok(match key {
+            // The first piece has all of the arguments.
+            Some(_) if event_type.ends_with(".delta") => {
+                let is_first = !std::mem::replace(&mut self.is_replacement_sent, true);
+                is_first.then(|| vec![(json_path!["delta"], JsonEdit::Set(text))])
+            }
+            Some(key) if payload.get(key).is_some() => Some(vec![(json_path![key], JsonEdit::Set(text))]),
+            // An event with more than a reference to the item could leak the original.
+            _ => is_reference(payload).then(Vec::new),
+        })
+    }
+
+    /// Returns a whole item as it is sent: with other arguments, or as a message in its place.
+    pub(super) fn write_call(&self, written: &Json, unit: usize, units: &Units) -> Result<Json, WireRefusal> {
+        if let Ruling::Deny { text } = units.ruling(unit) {
+            let whole = self.joined.clone().json();
+            return Ok(message_item(written.text("id").or_else(|| whole.text("id")).unwrap_or_default(), text));
+        }
+        let mut edits = Vec::new();
+        for (segment, ruling) in read_item(written, &[])?.iter().zip(units.rulings(unit)) {
+            if let Ruling::Rewrite(event) = ruling {
+                edits.extend(segment.rewrite(event)?);
+            }
+        }
+        let text = edit_text(&written.to_string(), &edits);
+        text.and_then(|text| json::parse_str(&text).ok()).ok_or_else(|| shape("a change cannot be written back"))
+    }
+}
+
+/// Returns the number of the part that an event is about.
+fn part_index(payload: &Json) -> i64 {
+    payload.get("content_index").and_then(Json::as_i64).unwrap_or(0)
+}
+
+/// Whether an event says only which item it is about.
+fn is_reference(payload: &Json) -> bool {
+    payload.as_object().is_some_and(|event| event.iter().all(|(key, _)| REFERENCE_MEMBERS.contains(&key.as_str())))
+}

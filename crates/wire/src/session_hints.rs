@@ -1,0 +1,24 @@
+//! The names by which a request may say which session it belongs to.
+
+use lictor_json::{Json, Object, Text};
+
+/// The names in a body by which a session may be known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionHints {
+    /// The end user: `user` or `safety_identifier` with OpenAI, `metadata.user_id` with Anthropic.
+    pub user: Option<Text>,
+    /// The client's notes on the request, which the vendor does not interpret.
+    pub metadata: Object,
+    /// The response that this request continues; the vendor keeps its history.
+    pub previous_response: Option<Text>,
+    /// The conversation that the vendor keeps.
+    pub conversation: Option<Text>,
+}
+
+impl SessionHints {
+    /// Returns the hints that all interfaces have in common.
+    pub(crate) fn from_metadata(body: &Json) -> SessionHints {
+        let metadata = body.get("metadata").and_then(Json::as_object).cloned().unwrap_or_default();
+        SessionHints { metadata, ..SessionHints::default() }
+    }
+}

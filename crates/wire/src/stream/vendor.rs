@@ -1,0 +1,38 @@
+//! What an interface has to know of its own streams.
+
+use lictor_event::Event;
+use lictor_json::Json;
+
+use super::frame::{FrameContent, HeldFrame, SentFrame};
+use super::units::Units;
+use crate::refusal::WireRefusal;
+
+/// The reader and writer of one stream of an interface.
+pub(crate) trait VendorStream: std::fmt::Debug + Send {
+    /// Reads the payload of a frame: opens, extends and completes units.
+    fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal>;
+
+    /// Completes all units that are open, because the end mark has come or the bytes have ended.
+    fn finish(&mut self, units: &mut Units);
+
+    /// Whether the reply has its end.
+    fn is_finished(&self) -> bool;
+
+    /// Adds the frames that are sent for a frame: none, the frame unchanged or edited, or several. A change that cannot
+    /// be written is refused.
+    fn write(&mut self, frame: HeldFrame, units: &Units, sent: &mut Vec<SentFrame>) -> Result<(), WireRefusal>;
+
+    /// Adds the frames that are sent after the last one.
+    fn write_end(&mut self, _units: &Units, _sent: &mut Vec<SentFrame>) {}
+
+    /// Takes note of a payload that was sent.
+    fn record_sent(&mut self, payload: &Json);
+
+    /// Returns the number of the next event, where the interface numbers them.
+    fn sequence(&self) -> i64 {
+        0
+    }
+
+    /// Returns the events of everything that was sent, for each choice.
+    fn sent_events(&self) -> Vec<Vec<Event>>;
+}
