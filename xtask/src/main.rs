@@ -1,7 +1,7 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `words`, `deny`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `fuzz`, `words`, `deny`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the same checks.
-//! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy.
+//! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy, and compilers for C and C++.
 //!
 //! INVARIANT: a step that fails, or that could not be started, makes the process exit with a failure.
 
@@ -12,6 +12,8 @@ mod cargo;
 mod console;
 mod deny;
 mod docs;
+mod fuzz;
+mod fuzz_log;
 mod python;
 mod ratio;
 mod step;
@@ -28,14 +30,18 @@ use crate::words::Count;
 const HELP: &str = "\
 usage: cargo xtask COMMAND
 
-  test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python
+  test             everything that must hold before a change lands: format, lints, tests, docs, console examples, Python,
+                   a short run of the fuzz targets
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
   python           build the wheel of the Python package, install it, run its tests and check its types
   bench NAME …     run a benchmark of bench/ as it is shipped, or `python`; what follows NAME is handed to it
   bench --check    run all benchmarks, or those named, and name ratios 15 % worse than in bench/record.toml;
                    bench --record writes that file
-  nightly          the differential tests and those that change and kill ledgers at a nightly size, and `deny`
-                   (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS and LICTOR_KILLS override it)
+  fuzz [NAME …]    run the fuzz targets of fuzz/, or those named, for some seconds each; --seconds N before the names
+                   says how many. fuzz --replay FILE runs one input again; fuzz --merge [NAME …] takes what the last
+                   run found new into the corpus
+  nightly          the differential tests, those that change and kill ledgers, and fuzzing, at a nightly size, and `deny`
+                   (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS, LICTOR_KILLS and LICTOR_FUZZ_SECONDS override it)
   deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
   words [FILE …]   count words, long sentences and words that make readers guess, page by page
   help             this text
@@ -48,6 +54,10 @@ const NIGHTLY_FACTOR: &str = "30";
 
 /// The variable with the number of pairs of the differential tests.
 const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
+
+/// How long each fuzz target runs in `nightly`, in seconds, and the variable that overrides it.
+const NIGHTLY_FUZZ_SECONDS: u64 = 600;
+const FUZZ_SECONDS: &str = "LICTOR_FUZZ_SECONDS";
 
 /// The tests of ledgers in `nightly`: the binary, the names of the tests, and the variable with their size: how many
 /// bits are flipped, and how often a writer is killed.
@@ -70,6 +80,7 @@ fn main() -> ExitCode {
         ["bench", "--check", names @ ..] => bench::check(names),
         ["bench", "--record", names @ ..] => bench::record(names),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench::run(name, rest),
+        ["fuzz", rest @ ..] => fuzz::command(rest),
         ["deny"] => deny::check().and_then(Outcome::or_failure),
         ["words", files @ ..] => count_words(files),
         ["nightly"] => return exit_code(nightly()),
@@ -102,7 +113,7 @@ fn test() -> bool {
     let mut tally = Tally::new();
     tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
     // Separate workspaces, so that the product does not get their dependencies.
-    for apart in ["bench", "peers"] {
+    for apart in ["bench", "fuzz", "peers"] {
         let manifest = format!("{apart}/Cargo.toml");
         tally.cargo(&format!("format of {apart}"), Cargo::new(["fmt", "--manifest-path", &manifest, "--check"]));
     }
@@ -119,6 +130,7 @@ fn test() -> bool {
     );
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
     tally.step("Python: wheel, tests, types", || python::test(Binary::OfTests));
+    tally.step("fuzz targets: cargo xtask fuzz", || fuzz::run(fuzz::SECONDS, &[]));
     tally.finish()
 }
 
@@ -139,8 +151,8 @@ fn count_words(files: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the differential tests and those of ledgers at a size that is too slow for every run, and checks our
-/// dependencies. Whether nothing failed.
+/// Runs the differential tests, those of ledgers and the fuzz targets at a size that is too slow for every run, and
+/// checks our dependencies. Whether nothing failed.
 fn nightly() -> bool {
     let mut tally = Tally::new();
     let sized = |package: &str, test: &str, names: &[&str], variable: &str, size: &str| {
@@ -153,6 +165,8 @@ fn nightly() -> bool {
     for (test, name, variable, size) in LEDGERS {
         tally.tests("ledgers", sized("lictor-ledger", test, &[name], variable, size));
     }
+    let seconds = std::env::var(FUZZ_SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(NIGHTLY_FUZZ_SECONDS);
+    tally.step(&format!("fuzz targets: cargo xtask fuzz --seconds {seconds}"), || fuzz::run(seconds, &[]));
     tally.step("dependencies: licences, bans, sources, advisories", deny::check);
     tally.finish()
 }

@@ -1,0 +1,125 @@
+//! What crosses between clients and models: what is forwarded is unchanged, what is denied is gone, and a stream that is
+//! cut anywhere gives the same bytes and events.
+
+use lictor_event::{Event, Kind};
+use lictor_json::parse;
+use lictor_wire::{Api, ConversationHistory, Reply, Request, Ruling, Stream, StreamAction, StreamLimits};
+
+use crate::choices::{Choices, pieces};
+
+/// What is said in place of something that is denied.
+const DENIAL: &str = "That is not allowed.";
+
+pub(crate) fn run(input: &[u8]) {
+    let mut choices = Choices(input);
+    let api = Api::ALL[usize::from(choices.byte()) % Api::ALL.len()];
+    match choices.byte() % 4 {
+        0 => check_request(api, choices.0),
+        1 => check_reply(api, choices.0),
+        _ => check_stream(api, choices),
+    }
+}
+
+fn deny() -> Ruling {
+    Ruling::Deny { text: DENIAL.into() }
+}
+
+/// A request that is forwarded is unchanged; what is known of it survives being stored; one that is changed can be read.
+fn check_request(api: Api, body: &[u8]) {
+    let Ok(request) = Request::read(api, body) else { return };
+    let forwarded: Vec<(usize, Ruling)> = (0..request.items.len()).map(|index| (index, Ruling::Forward)).collect();
+    for changes in [&[][..], &forwarded] {
+        assert_eq!(request.rewritten(changes).as_deref(), Ok(body), "a request that is forwarded");
+    }
+    for index in 0..request.items.len() {
+        let Ok(changed) = request.rewritten(&[(index, deny())]) else { continue };
+        let read = Request::read(api, &changed);
+        assert!(read.is_ok(), "{read:?} of {}", String::from_utf8_lossy(&changed));
+        assert_eq!(read.map_or(0, |read| read.items.len()), request.items.len(), "items of the changed request");
+    }
+    let known = ConversationHistory::default().fold(&request).known;
+    assert_eq!(ConversationHistory::from_bytes(&known.to_bytes()).as_ref(), Some(&known), "stored and restored");
+    if request.carries_history() {
+        assert!(known.fold(&request).fresh.is_empty(), "a history that is sent again says nothing new");
+    }
+}
+
+/// A reply that is forwarded is unchanged; of one that is denied no call is left.
+fn check_reply(api: Api, body: &[u8]) {
+    let Ok(reply) = Reply::read(api, body) else { return };
+    let count = reply.events().len();
+    for rulings in [vec![], vec![Ruling::Forward; count]] {
+        let settled = reply.settle(&rulings).map(|settled| settled.body);
+        assert_eq!(settled.as_deref(), Ok(body), "a reply that is forwarded");
+    }
+    let Ok(denied) = reply.settle(&vec![deny(); count]) else { return };
+    assert!(parse(&denied.body).is_ok(), "not JSON: {}", String::from_utf8_lossy(&denied.body));
+    let read = Reply::read(api, &denied.body);
+    assert!(read.is_ok(), "{:?} of {}", read.err(), String::from_utf8_lossy(&denied.body));
+    let has_call = read.is_ok_and(|read| read.events().iter().any(is_call));
+    assert!(!has_call, "a call that was denied is in {}", String::from_utf8_lossy(&denied.body));
+}
+
+fn is_call(event: &Event) -> bool {
+    event.kind == Kind::ToolCall
+}
+
+/// A stream that is cut anywhere gives the same; one that is forwarded and complete leaves as it came.
+fn check_stream(api: Api, mut choices: Choices<'_>) {
+    let hold_back = [0, 16, usize::MAX][usize::from(choices.byte()) % 3];
+    let denied = choices.byte();
+    let cuts = choices.cuts();
+    let bytes = choices.0;
+    let limits = StreamLimits { hold_back, ..StreamLimits::default() };
+    let whole = drive(Stream::new(api, limits), &[bytes], denied);
+    assert_eq!(drive(Stream::new(api, limits), &pieces(bytes, &cuts), denied), whole, "cut at {cuts:?}");
+    if denied == 0 && whole.is_complete {
+        assert_eq!(whole.released, bytes, "a stream that is forwarded");
+    }
+}
+
+/// What came of a stream.
+#[derive(Debug, Default, PartialEq)]
+struct Outcome {
+    released: Vec<u8>,
+    judged: Vec<Event>,
+    refused: Option<&'static str>,
+    is_complete: bool,
+}
+
+/// Drives a stream to its end. Events are denied by the bits of `denied`, in their order.
+fn drive(mut stream: Stream, pieces: &[&[u8]], denied: u8) -> Outcome {
+    let mut outcome = Outcome::default();
+    for piece in pieces {
+        let actions = stream.push(piece);
+        answer(&mut stream, actions, denied, &mut outcome);
+    }
+    let actions = stream.end();
+    answer(&mut stream, actions, denied, &mut outcome);
+    outcome.is_complete = stream.is_complete();
+    outcome
+}
+
+/// Performs what a stream asks for until it asks for nothing more.
+fn answer(stream: &mut Stream, mut actions: Vec<StreamAction>, denied: u8, outcome: &mut Outcome) {
+    while !actions.is_empty() {
+        let mut next = Vec::new();
+        for action in actions {
+            match action {
+                StreamAction::Release(bytes) => outcome.released.extend(bytes),
+                StreamAction::Judge(event) => {
+                    let is_denied = denied >> (outcome.judged.len() % 8) & 1 == 1;
+                    outcome.judged.push(*event);
+                    next.extend(stream.rule(if is_denied { deny() } else { Ruling::Forward }));
+                }
+                StreamAction::Text { text, leaving } => {
+                    let said = stream.text(text);
+                    assert!(said.get(leaving.clone()).is_some(), "{leaving:?} of {} bytes", said.len());
+                    next.extend(stream.mask(&[]));
+                }
+                StreamAction::Refuse(refusal) => outcome.refused = Some(refusal.code),
+            }
+        }
+        actions = next;
+    }
+}
