@@ -65,7 +65,7 @@ fn at(seconds: i64) -> Time {
 /// Something that happens to a warden.
 #[derive(Clone, Debug)]
 enum Step {
-    Decide(Event),
+    Decide(Box<Event>),
     Tick,
     Finish(String),
     ChangePolicy(usize),
@@ -83,7 +83,7 @@ fn steps() -> impl Strategy<Value = Vec<(i64, Step)>> {
             r#""kind":"tool_result","text":"done""#,
         ][what];
         // Numbers repeat, so that some events are duplicates.
-        Step::Decide(event(&format!(r#"{{"session":"{session}","seq":{seq},{what}}}"#)))
+        Step::Decide(Box::new(event(&format!(r#"{{"session":"{session}","seq":{seq},{what}}}"#))))
     });
     let step = prop_oneof![
         8 => decide,
@@ -192,7 +192,7 @@ fn failed_decision_closes_its_live_session() {
     let (s, t) = (event(r#"{"session":"s","kind":"user_message"}"#), event(r#"{"session":"t","kind":"user_message"}"#));
     warden.decide_all(&[s.clone(), t.clone()], Some(at(0))).unwrap();
     store.fails.store(true, Ordering::Relaxed);
-    let failed = warden.decide_with_extra(&[s.clone()], &|_| extra("k"), Some(at(1)));
+    let failed = warden.decide_with_extra(std::slice::from_ref(&s), &|_| extra("k"), Some(at(1)));
     assert!(matches!(failed, Err(WardenError::Store(StoreError::Unavailable { .. }))));
     store.fails.store(false, Ordering::Relaxed);
     assert!(matches!(warden.decide(&s, Some(at(2))), Err(WardenError::Lost { session }) if session == "s"));
