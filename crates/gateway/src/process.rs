@@ -63,11 +63,15 @@ pub fn approvals(address: &Uri, key: &str, answer: Option<(&str, bool, &str)>) -
     let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
     headers.insert(
         "authorization",
-        bearer.map_err(|_| StartError::new("the control key has characters that no key has"))?,
+        bearer.map_err(|_| StartError::new("the control key may contain only visible ASCII characters"))?,
     );
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     let (method, path, body) = match answer {
         None => (Method::GET, "/lictor/approvals".to_owned(), Bytes::new()),
+        Some((id, ..)) if !id.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            let message = format!("`{id}` is no approval id; copy the id from the list that `lictor approvals` prints");
+            return Err(StartError::new(message));
+        }
         Some((id, allow, by)) => {
             let body = serde_json::json!({"allow": allow, "by": by}).to_string();
             (Method::POST, format!("/lictor/approvals/{id}"), Bytes::from(body))
