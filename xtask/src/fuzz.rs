@@ -25,6 +25,9 @@ const COUNTERS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// The longest input, in bytes; the longest time for one, in seconds; the most memory, in MiB.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=3072"];
 
+/// What keeps a merged corpus small: inputs that reach code which no other reaches, however often.
+const MERGE: [&str; 2] = ["-set_cover_merge=1", "-use_counters=0"];
+
 /// The program with all targets, and the folders it works in.
 struct Fuzzer {
     program: PathBuf,
@@ -104,7 +107,7 @@ fn merge(names: &[&str]) -> Result<(), String> {
     for name in fuzzer.choose(names)? {
         let (kept, merged) = (corpus(&name), fuzzer.folder("merged", &name, true)?);
         let mut command = fuzzer.command(&name)?;
-        command.arg("-merge=1").args(LIMITS).arg(&merged).arg(&kept).arg(fuzzer.folder("new", &name, false)?);
+        command.args(MERGE).args(LIMITS).arg(&merged).arg(&kept).arg(fuzzer.folder("new", &name, false)?);
         let log = File::create(fuzzer.scratch.join(format!("{name}.merge.txt"))).map_err(|error| error.to_string())?;
         let status = command.stderr(log).status().map_err(|error| error.to_string())?;
         if !status.success() {
@@ -207,9 +210,10 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Makes a folder hold the files of another.
+/// Makes a folder hold the files of another, beside what was found: those names begin with the kind of the finding.
 fn replace_folder(folder: &Path, with: &Path) -> std::io::Result<()> {
-    files(folder).iter().try_for_each(fs::remove_file)?;
+    let is_finding = |file: &&PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().contains('-'));
+    files(folder).iter().filter(|file| !is_finding(file)).try_for_each(fs::remove_file)?;
     for file in files(with) {
         fs::copy(&file, folder.join(file.file_name().unwrap_or_default()))?;
     }
