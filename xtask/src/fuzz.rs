@@ -31,7 +31,7 @@ const MERGE: [&str; 2] = ["-set_cover_merge=1", "-use_counters=0"];
 /// The program with all targets, and the folders it works in.
 struct Fuzzer {
     program: PathBuf,
-    /// Where builds and runs leave what nobody keeps.
+    /// The folder for files that are not kept.
     scratch: PathBuf,
     names: Vec<String>,
 }

@@ -14,6 +14,7 @@ mod deny;
 mod docs;
 mod fuzz;
 mod fuzz_log;
+mod oldest;
 mod python;
 mod ratio;
 mod step;
@@ -152,7 +153,7 @@ fn count_words(files: &[&str]) -> Result<(), String> {
 }
 
 /// Runs the differential tests, those of ledgers and the fuzz targets at a size that is too slow for every run, and
-/// checks our dependencies. Whether nothing failed.
+/// checks our dependencies and the oldest toolchain. Whether nothing failed.
 fn nightly() -> bool {
     let mut tally = Tally::new();
     let sized = |package: &str, test: &str, names: &[&str], variable: &str, size: &str| {
@@ -167,6 +168,7 @@ fn nightly() -> bool {
     }
     let seconds = std::env::var(FUZZ_SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(NIGHTLY_FUZZ_SECONDS);
     tally.step(&format!("fuzz targets: cargo xtask fuzz --seconds {seconds}"), || fuzz::run(seconds, &[]));
+    tally.step("oldest toolchain: cargo check", oldest::check);
     tally.step("dependencies: licences, bans, sources, advisories", deny::check);
     tally.finish()
 }

@@ -4,6 +4,8 @@
 //! failed. A step or a test that was skipped is listed with its reason and does not count as passed; on a build server a
 //! skipped step counts as failed.
 
+use std::time::Instant;
+
 use crate::cargo::{Cargo, is_ci};
 use crate::transcript::Counts;
 
@@ -61,7 +63,10 @@ impl Tally {
     /// Runs a step.
     pub(crate) fn step(&mut self, name: &str, body: impl FnOnce() -> Result<Outcome, String>) {
         println!("\n== {name}");
-        match body() {
+        let begun = Instant::now();
+        let result = body();
+        println!("took {} s", begun.elapsed().as_secs());
+        match result {
             Ok(Outcome::Passed) => self.passed += 1,
             Ok(Outcome::Skipped(reason)) if self.is_ci => self.fail(name, 1, &format!("skipped: {reason}")),
             Ok(Outcome::Skipped(reason)) => {

@@ -72,10 +72,10 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Late => f.write_str("nobody answered in time"),
+            Refusal::Late => f.write_str("no reviewer answered in time"),
             Refusal::Denied(by) => write!(f, "denied by {by}"),
             Refusal::Ended => f.write_str("the session ended"),
-            Refusal::Alone => f.write_str("nobody can be asked here"),
+            Refusal::Alone => f.write_str("no reviewer can be asked here"),
         }
     }
 }

@@ -404,7 +404,7 @@ fn unsupported_action_is_blocked_and_leaves_no_trace() {
     assert_eq!(actions(&decided), [stop, stop, stop, go, go, stop], "what was not sent does not count");
     assert!(!guard.waits("log", "d"), "nothing waits that nobody asks about");
     let said = |place: usize| decided[place].message.clone().unwrap();
-    assert!(said(0).contains("a person would have to allow it, and nobody can be asked here"), "{}", said(0));
+    assert!(said(0).contains("a person would have to allow it, and no reviewer can be asked here"), "{}", said(0));
     assert!(said(1).contains("It may go on without args.to (email)"), "{}", said(1));
     assert_eq!(guard.decide(&calls[0], None).action, Action::Ask);
 }

@@ -14,7 +14,7 @@ const YES: &str = r#"{"action":"accept","content":{"allow":true}}"#;
 fn approval_without_elicitation_is_denied() {
     let mut connection = Connection::new();
     let denied = to_client(&connection.call("1", "delete", "{}"));
-    assert!(is_denied(&denied, "1") && denied.to_string().contains("nobody can be asked"), "{denied}");
+    assert!(is_denied(&denied, "1") && denied.to_string().contains("no reviewer can be asked"), "{denied}");
 }
 
 #[test]

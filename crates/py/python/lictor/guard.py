@@ -232,7 +232,7 @@ class Guard:
         answer = approve(decision)
         if inspect.isawaitable(answer):
             getattr(answer, "close", lambda: None)()
-            message = "`approve` gave something to wait for, and nobody waits for it; it is a plain function that says True"
+            message = "`approve` returned an awaitable, which is never awaited; use a plain function that returns True or False"
             self.decide({"kind": "denial", "id": decision.waits_as}, decision.session)
             raise StateError(message)
         return answer is True
@@ -343,9 +343,9 @@ class Guard:
         signature = inspect.signature(function)
         tool = name or getattr(function, "__name__", None)
         if not tool:
-            raise TypeError("what is guarded has no name; say it: `guard.tool(name=…)`")
+            raise TypeError("the guarded function has no name; give it one: `guard.tool(name=…)`")
         if inspect.isasyncgenfunction(function):
-            raise TypeError(f"`{tool}` yields asynchronously, and nobody could judge the whole of it; let it return a list")
+            raise TypeError(f"`{tool}` is an async generator, whose result cannot be judged as a whole; return a list instead")
 
         owners = _owners(function, signature)
 
@@ -400,7 +400,7 @@ def _whole(tool: str, result: Any) -> Any:
     """Returns a result in full. Drains iterators and refuses awaitables: later values would pass unjudged."""
     if inspect.isawaitable(result) or hasattr(result, "__anext__"):
         getattr(result, "close", lambda: None)()
-        raise TypeError(f"`{tool}` gave something to wait for, which nobody could judge; make it an `async def` that waits")
+        raise TypeError(f"`{tool}` returned an awaitable, which cannot be judged; make it an `async def` that awaits it")
     return _Drained(list(result)) if isinstance(result, Iterator) and not hasattr(result, "read") else result
 
 

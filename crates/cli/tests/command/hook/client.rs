@@ -63,7 +63,7 @@ fn ask_reaches_user_where_client_supports_it() {
     // Codex treats `ask` as a failure of the hook, and makes the call.
     let codex = Project::new("codex");
     let answer = codex.ask(&codex.before_call("c1", "Delete", json!({"path": "x"})));
-    assert!(answer.is_denied() && answer.output.contains("nobody can be asked"), "{answer:?}");
+    assert!(answer.is_denied() && answer.output.contains("no reviewer can be asked"), "{answer:?}");
 }
 
 #[test]
