@@ -60,7 +60,8 @@ impl Tally {
         self.step(&format!("{name}: {call}"), || call.run_tests().map(Outcome::Tested));
     }
 
-    /// Runs a step.
+    /// Runs a step, and prints how long it took.
+    #[expect(clippy::disallowed_methods, reason = "times of steps are for people, and nothing depends on them")]
     pub(crate) fn step(&mut self, name: &str, body: impl FnOnce() -> Result<Outcome, String>) {
         println!("\n== {name}");
         let begun = Instant::now();
