@@ -161,7 +161,7 @@ impl Fuzzer {
         Ok(command)
     }
 
-    /// Returns a folder of a target among what nobody keeps, emptied if asked.
+    /// Returns a folder of a target for files that are not kept, emptied if asked.
     fn folder(&self, kind: &str, name: &str, is_emptied: bool) -> Result<PathBuf, String> {
         let folder = self.scratch.join(kind).join(name);
         if is_emptied && folder.exists() {

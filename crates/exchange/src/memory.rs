@@ -112,15 +112,6 @@ impl SessionMemory {
         SessionMemory { rounds: self.rounds + 1, ..SessionMemory::default() }
     }
 
-    /// Returns roughly how many bytes it takes.
-    pub fn weight(&self) -> usize {
-        let length = |altered: &Altered| match altered {
-            Altered::Rewritten(text) | Altered::Denied(text) => text.len() + 64,
-        };
-        let altered: usize = self.altered.values().map(length).sum();
-        self.known.len() * 32 + altered + (self.granted.len() + self.notes.len() + self.denied.len()) * 256
-    }
-
     /// Whether no note and no answer has to be added to the next request.
     pub(crate) fn owes_nothing(&self) -> bool {
         self.notes.is_empty() && self.denied.is_empty()

@@ -29,11 +29,7 @@ impl MemoryCache {
     }
 
     pub(super) fn insert(&mut self, session: &str, memory: &StoredMemory) {
-        if let Some(known) = self.by_name.get_mut(session) {
-            self.bytes = self.bytes + weight(memory) - weight(known);
-            *known = memory.clone();
-            return;
-        }
+        self.remove(session);
         let weight = weight(memory);
         if self.is_bounded && self.bytes + weight > MAX_BYTES {
             self.by_name.clear();

@@ -241,7 +241,7 @@ async fn ask_blocks_events_that_cannot_wait() {
     let world = plan(&model, policy).start().await;
     let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
     assert_eq!((got.status, got.code()), (403, "policy.blocked"), "{}", got.text());
-    assert!(!got.text().contains("once it was allowed"), "{}", got.text());
+    assert!(!got.text().contains("once it is approved"), "{}", got.text());
     let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
     assert_eq!(listed["waiting"], json!([]));
     world.end().await;

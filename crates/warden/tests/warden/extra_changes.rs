@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use lictor_decode::LogRecord;
 use lictor_event::Event;
-use lictor_json as json;
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_ledger::Ledger;
@@ -13,6 +11,8 @@ use lictor_logic::Time;
 use lictor_policy::{FileResolver, Policy};
 use lictor_store::{Change, EmbeddedStore, ExpectedVersion, MemoryStore, Store, StoreError};
 use lictor_warden::{ContentRetention, Warden, WardenAnswer, WardenError, WardenHandle, WardenOptions};
+
+use crate::given::event;
 
 const POLICY: &str = r#"
 lictor: 1
@@ -39,7 +39,7 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
 
 fn pay(id: &str) -> Event {
     let line = format!(r#"{{"session":"s","id":"{id}","kind":"tool_call","tool":"pay"}}"#);
-    LogRecord { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
+    event(&line)
 }
 
 fn actions(answers: &[WardenAnswer]) -> Vec<Action> {

@@ -1,18 +1,19 @@
 //! Live sessions of a private store behave as saved ones do, and fail closed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use lictor_decode::LogRecord;
 use lictor_event::Event;
-use lictor_json as json;
 use lictor_judge::Judge;
 use lictor_judge::guard::{Guard, GuardOptions};
-use lictor_logic::{Span, Time};
+use lictor_logic::Span;
 use lictor_policy::{FileResolver, Policy};
-use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError, StoredValue};
+use lictor_store::{Change, ExpectedVersion, MemoryStore, Store, StoreError};
 use lictor_warden::{ContentRetention, Warden, WardenError, WardenHandle, WardenOptions};
 use proptest::prelude::*;
+
+use crate::faulty_store::FaultyStore;
+use crate::given::{at, event};
 
 /// Two policies that share two properties.
 const POLICIES: [&str; 2] = [
@@ -52,14 +53,6 @@ fn warden(store: Arc<dyn Store>) -> Warden {
         watches: false,
     };
     Warden::open(guard, store, None, options).unwrap()
-}
-
-fn event(line: &str) -> Event {
-    LogRecord { value: json::parse_str(line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
-}
-
-fn at(seconds: i64) -> Time {
-    Time((1_800_000_000 + seconds) * 1_000_000_000)
 }
 
 /// Something that happens to a warden.
@@ -143,42 +136,22 @@ fn live_sessions_are_saved_when_evicted() {
     assert!(warden.held() <= 3 && store.keys("session/s0/", None, 9).unwrap().len() == 2);
 }
 
-/// A private store that fails on demand.
-#[derive(Default)]
-struct Fragile {
-    inner: MemoryStore,
-    fails: AtomicBool,
-    panics: AtomicBool,
-}
+/// How the saves of a private store end.
+const WORKS: u8 = 0;
+const FAILS: u8 = 1;
+const PANICS: u8 = 2;
 
-impl Store for Fragile {
-    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
-        self.inner.load(key)
-    }
-
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
-        self.inner.scan(prefix)
-    }
-
-    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.inner.keys(prefix, after, limit)
-    }
-
-    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
-        assert!(!self.panics.load(Ordering::Relaxed), "as told");
-        if self.fails.load(Ordering::Relaxed) {
-            return Err(StoreError::Unavailable { place: "memory".into(), reason: "as told".into() });
-        }
-        self.inner.save(changes)
-    }
-
-    fn waits(&self) -> bool {
-        false
-    }
-
-    fn is_private(&self) -> bool {
-        true
-    }
+/// Returns a private store, and how its saves end.
+fn faulty_store() -> (Arc<dyn Store>, Arc<AtomicU8>) {
+    let mode = Arc::new(AtomicU8::new(WORKS));
+    let asked = Arc::clone(&mode);
+    let store =
+        FaultyStore::new(Arc::new(MemoryStore::private()), move |inner, changes| match asked.load(Ordering::Relaxed) {
+            PANICS => panic!("as told"),
+            FAILS => Err(StoreError::Unavailable { place: "memory".into(), reason: "as told".into() }),
+            _ => inner.save(changes),
+        });
+    (Arc::new(store), mode)
 }
 
 fn extra(key: &str) -> Vec<Change> {
@@ -187,22 +160,22 @@ fn extra(key: &str) -> Vec<Change> {
 
 #[test]
 fn failed_decision_closes_its_live_session() {
-    let store = Arc::new(Fragile::default());
-    let mut warden = warden(Arc::clone(&store) as Arc<dyn Store>);
+    let (store, mode) = faulty_store();
+    let mut warden = warden(store);
     let (s, t) = (event(r#"{"session":"s","kind":"user_message"}"#), event(r#"{"session":"t","kind":"user_message"}"#));
     warden.decide_all(&[s.clone(), t.clone()], Some(at(0))).unwrap();
-    store.fails.store(true, Ordering::Relaxed);
+    mode.store(FAILS, Ordering::Relaxed);
     let failed = warden.decide_with_extra(std::slice::from_ref(&s), &|_| extra("k"), Some(at(1)));
     assert!(matches!(failed, Err(WardenError::Store(StoreError::Unavailable { .. }))));
-    store.fails.store(false, Ordering::Relaxed);
+    mode.store(WORKS, Ordering::Relaxed);
     assert!(matches!(warden.decide(&s, Some(at(2))), Err(WardenError::Lost { session }) if session == "s"));
     assert!(warden.decide(&t, Some(at(2))).is_ok(), "other sessions continue");
 }
 
 #[test]
 fn panic_closes_live_session_and_no_other() {
-    let store = Arc::new(Fragile::default());
-    let handle = WardenHandle::open(warden(Arc::clone(&store) as Arc<dyn Store>), || at(0), |_| {}).unwrap();
+    let (store, mode) = faulty_store();
+    let handle = WardenHandle::open(warden(store), || at(0), |_| {}).unwrap();
     let ask = |session: &str| {
         let (sender, receiver) = std::sync::mpsc::channel();
         let event = event(&format!(r#"{{"session":"{session}","kind":"user_message"}}"#));
@@ -211,9 +184,9 @@ fn panic_closes_live_session_and_no_other() {
         receiver.recv()
     };
     assert!(ask("t").unwrap().is_ok());
-    store.panics.store(true, Ordering::Relaxed);
+    mode.store(PANICS, Ordering::Relaxed);
     assert!(ask("s").is_err(), "the callback of a panic is dropped");
-    store.panics.store(false, Ordering::Relaxed);
+    mode.store(WORKS, Ordering::Relaxed);
     let lost = ask("s").unwrap().unwrap_err();
     assert!(matches!(&*lost, WardenError::Lost { session } if session == "s"), "{lost}");
     let (guard, fingerprint) = guard(POLICIES[1]);

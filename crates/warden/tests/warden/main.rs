@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod extra_changes;
+mod faulty_store;
+mod given;
 mod live;
 mod sessions;
 mod time;

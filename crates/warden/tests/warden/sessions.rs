@@ -11,9 +11,11 @@ use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_judge::observer::{Feed, Observed};
 use lictor_ledger::{Ledger, Reader, RevealedPayload};
 use lictor_policy::{FileResolver, Policy};
-use lictor_store::{Change, EmbeddedStore, MemoryStore, Store, StoreError, StoredValue};
+use lictor_store::{EmbeddedStore, MemoryStore, Store, StoreError};
 use lictor_warden::{ContentRetention, Warden, WardenError, WardenOptions};
 use proptest::prelude::*;
+
+use crate::faulty_store::FaultyStore;
 
 const POLICY: &str = r#"
 lictor: 1
@@ -142,7 +144,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let memory = Arc::new(MemoryStore::new());
         let mut said = Vec::new();
-        let failing = Arc::new(Failing { inner: Arc::clone(&memory), left: AtomicUsize::new(fails) });
+        let failing = Arc::new(failing_store(&memory, fails));
         let mut warden = Warden::open(guard(), failing, Some(ledger(folder.path())), options()).unwrap();
         for event in &events {
             match warden.decide(event, None) {
@@ -176,37 +178,21 @@ proptest! {
     }
 }
 
-/// A store that fails twice in a row: once before it saves, and once after.
-struct Failing {
-    inner: Arc<MemoryStore>,
-    left: AtomicUsize,
-}
-
-impl Store for Failing {
-    fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
-        self.inner.load(key)
-    }
-
-    fn scan(&self, prefix: &str) -> Result<Vec<(String, StoredValue)>, StoreError> {
-        self.inner.scan(prefix)
-    }
-
-    fn keys(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<String>, StoreError> {
-        self.inner.keys(prefix, after, limit)
-    }
-
-    fn save(&self, changes: &[Change]) -> Result<u64, StoreError> {
-        let left = self.left.fetch_sub(1, Ordering::SeqCst);
+/// Returns a store whose saves fail twice in a row after some: once before it saves, and once after.
+fn failing_store(inner: &Arc<MemoryStore>, saves: usize) -> FaultyStore {
+    let left = AtomicUsize::new(saves);
+    FaultyStore::new(Arc::clone(inner), move |inner, changes| {
+        let left = left.fetch_sub(1, Ordering::SeqCst);
         let failure = || StoreError::Uncertain { place: "test".into(), reason: "the power went out".into() };
         match left {
             2 => Err(failure()),
             1 => {
-                self.inner.save(changes)?;
+                inner.save(changes)?;
                 Err(failure())
             }
-            _ => self.inner.save(changes),
+            _ => inner.save(changes),
         }
-    }
+    })
 }
 
 #[test]

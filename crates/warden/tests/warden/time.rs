@@ -5,9 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lictor_decode::LogRecord;
 use lictor_event::Event;
-use lictor_json as json;
 use lictor_judge::Judge;
 use lictor_judge::finding::DecidedBy;
 use lictor_judge::guard::{Action, Guard, GuardOptions, Refusal};
@@ -20,6 +18,8 @@ use lictor_warden::{
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
+
+use crate::given::{at, event};
 
 const SECOND: i64 = 1_000_000_000;
 const POLICY: &str = r#"
@@ -70,14 +70,6 @@ fn bodies(folder: &TempDir) -> impl Iterator<Item = Map<String, Value>> {
 
 fn types(folder: &TempDir) -> Vec<String> {
     bodies(folder).filter_map(|body| Some(body.get("type")?.as_str()?.to_owned())).collect()
-}
-
-fn event(line: &str) -> Event {
-    LogRecord { value: json::parse_str(line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
-}
-
-fn at(seconds: i64) -> Time {
-    Time(1_800_000_000 * SECOND + seconds * SECOND)
 }
 
 fn late(notices: &[Notice]) -> Vec<(String, String)> {
