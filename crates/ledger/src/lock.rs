@@ -1,11 +1,9 @@
 //! The writer lock: an advisory file lock, and a generation number that reveals a second writer where the file system
 //! ignores locks.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-
-use fs4::{FileExt, TryLockError};
 
 use crate::error::LedgerError;
 
@@ -15,8 +13,8 @@ const LOCK_FILE: &str = "lock";
 /// The right to write, released on drop.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    /// Unlocked by the system when it is closed, also when the process is killed.
-    _file: File,
+    /// Unlocked by the system when the process is killed.
+    file: File,
     path: PathBuf,
     generation: u64,
 }
@@ -27,7 +25,7 @@ impl Lock {
         let failed = |error| LedgerError::file("lock", &path, error);
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
-        match FileExt::try_lock(&file) {
+        match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(LedgerError::locked(folder)),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -36,7 +34,7 @@ impl Lock {
         // Always twenty digits, so that a shorter number overwrites a longer one.
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         file.write_all(format!("{generation:020}\n").as_bytes()).map_err(failed)?;
-        Ok(Lock { _file: file, path, generation })
+        Ok(Lock { file, path, generation })
     }
 
     /// Fails if another writer has taken the ledger despite the lock.
@@ -52,7 +50,33 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    /// Closing the file is not enough: a process that another thread has just forked holds a copy of it until it runs
+    /// its own program, and the lock with it.
+    fn drop(&mut self) {
+        // Where unlocking fails, closing the file still unlocks.
+        let _ = self.file.unlock();
+    }
+}
+
 fn read_generation(path: &Path) -> Result<Option<u64>, LedgerError> {
     let text = fs::read_to_string(path).map_err(|error| LedgerError::file("read", path, error))?;
     Ok(text.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_is_free_while_a_copy_of_its_file_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::acquire(folder.path()).unwrap();
+        // What a forked process inherits.
+        let copy = lock.file.try_clone().unwrap();
+        assert!(Lock::acquire(folder.path()).is_err());
+        drop(lock);
+        Lock::acquire(folder.path()).unwrap();
+        drop(copy);
+    }
 }
