@@ -29,26 +29,73 @@ const LARGE_MEGABYTES: usize = 2048;
 /// The policy of the simulated agents: their purposes and tools, judged by two packs.
 const POLICY: &str = include_str!("audit/policy.yaml");
 
+/// The properties that are judged.
+#[derive(Clone, Copy)]
+enum Properties {
+    /// Those of both packs.
+    All,
+    /// Those without a sliding window: all but `bounded-retries`, which counts every argument of every call.
+    WithoutCounts,
+}
+
+impl Properties {
+    /// Returns the policy with these properties.
+    fn policy(self) -> String {
+        match self {
+            Properties::All => POLICY.to_owned(),
+            Properties::WithoutCounts => POLICY.replace(
+                "agent-safety]",
+                "agent-safety/tool-calls-are-verified, agent-safety/handoff-is-coherence-checked, \
+                 agent-safety/no-output-after-injection, agent-safety/fact-claims-are-grounded, \
+                 agent-safety/no-action-after-injection, agent-safety/denial-is-respected, \
+                 agent-safety/no-sink-after-taint]",
+            ),
+        }
+    }
+
+    fn slug(self) -> &'static str {
+        match self {
+            Properties::All => "",
+            Properties::WithoutCounts => "-without-counts",
+        }
+    }
+
+    fn describe(self) -> &'static str {
+        match self {
+            Properties::All => "gdpr and agent-safety",
+            Properties::WithoutCounts => "the same without bounded-retries",
+        }
+    }
+}
+
 /// Measures all of it.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let mut table = Table::default();
     for annotations in [Annotations::Given, Annotations::Absent] {
         let bytes: Arc<[u8]> = Log::new(annotations).take(MEGABYTES << 20).into();
-        time(&mut table, &bytes, annotations)?;
+        for properties in [Properties::All, Properties::WithoutCounts] {
+            time(&mut table, &bytes, annotations, properties)?;
+        }
     }
     memory(&mut table)?;
     table.finish();
     Ok(())
 }
 
-fn judge() -> Result<Judge, Box<dyn Error>> {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
+fn judge(properties: Properties) -> Result<Judge, Box<dyn Error>> {
+    let loaded =
+        Policy::parse(&properties.policy(), "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
     Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}").into())
 }
 
-fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Result<(), Box<dyn Error>> {
+fn time(
+    table: &mut Table,
+    bytes: &Arc<[u8]>,
+    annotations: Annotations,
+    properties: Properties,
+) -> Result<(), Box<dyn Error>> {
     let events = bytes.iter().filter(|byte| **byte == b'\n').count();
-    let mut judge = judge()?;
+    let mut judge = judge(properties)?;
     let input = Input::from_bytes("log.jsonl", Arc::clone(bytes));
     let mut once = |threads: usize| -> Result<usize, Box<dyn Error>> {
         let options = AuditOptions { threads: Some(threads), ..AuditOptions::default() };
@@ -58,8 +105,9 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
         }
         Ok(report.findings.len())
     };
-    let mut section =
-        Section::new(format!("audit of {events} events of {} bytes, {annotations}", bytes.len() / events));
+    let title =
+        format!("audit of {events} events of {} bytes, {annotations}, {}", bytes.len() / events, properties.describe());
+    let mut section = Section::new(title);
     let (mut floor, mut one) = (f64::MAX, f64::MAX);
     let (mut floors, mut walls) = ([f64::MAX; 2], [f64::MAX; 2]);
     let mut findings = 0;
@@ -79,7 +127,7 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
     }
     let per_event = |seconds: f64| seconds * 1e9 / events as f64;
     section.time("sonic-rs, the same fields", per_event(floor), "parsing alone");
-    section.time("lictor audit, one core", per_event(one), format!("gdpr and agent-safety, {findings} findings"));
+    section.time("lictor audit, one core", per_event(one), format!("{}, {findings} findings", properties.describe()));
     section.figure("lictor audit to sonic-rs", one / floor, "x", "");
     section.target(Target::AtMost(2.0));
     section.figure("two cores to one", walls[0] / walls[1], "x", "by the clock on the wall");
@@ -90,7 +138,7 @@ fn time(table: &mut Table, bytes: &Arc<[u8]>, annotations: Annotations) -> Resul
         "x",
         "halves that share nothing: the ceiling here",
     );
-    let slug = annotations.slug();
+    let slug = format!("{}{}", annotations.slug(), properties.slug());
     section.ratio(format!("{slug}/lictor-to-sonic"), one / floor, Better::Lower);
     section.ratio(format!("{slug}/two-cores-to-one"), walls[0] / walls[1], Better::Higher);
     table.print(&section);
@@ -120,28 +168,33 @@ fn memory(table: &mut Table) -> Result<(), Box<dyn Error>> {
         }
         file.flush()?;
     }
-    let output = Command::new(std::env::current_exe()?).arg("audit-file").arg(&path).output();
-    std::fs::remove_file(&path)?;
-    let output = output?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    for properties in [Properties::All, Properties::WithoutCounts] {
+        let output =
+            Command::new(std::env::current_exe()?).arg("audit-file").arg(&path).arg(properties.slug()).output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+        }
+        let text = String::from_utf8(output.stdout)?;
+        let mut figures = text.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+        let (Some(peak), Some(seconds)) = (figures.next(), figures.next()) else {
+            return Err("the audit in a process of its own has not said what it took".into());
+        };
+        let note = format!("{}, two threads, {seconds:.1} s", properties.describe());
+        section.figure("most resident memory", peak / 1e6, "MB", note);
+        section.target(Target::AtMost(200.0));
     }
-    let text = String::from_utf8(output.stdout)?;
-    let mut figures = text.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
-    let (Some(peak), Some(seconds)) = (figures.next(), figures.next()) else {
-        return Err("the audit in a process of its own has not said what it took".into());
-    };
-    section.figure("most resident memory", peak / 1e6, "MB", format!("two threads, {seconds:.1} s"));
-    section.target(Target::AtMost(200.0));
+    std::fs::remove_file(&path)?;
     table.print(&section);
     Ok(())
 }
 
 /// Audits a file and prints its peak memory and its time.
-pub(crate) fn file(path: &str) -> Result<(), Box<dyn Error>> {
+pub(crate) fn file(path: &str, slug: &str) -> Result<(), Box<dyn Error>> {
+    let known = [Properties::All, Properties::WithoutCounts].into_iter().find(|properties| properties.slug() == slug);
+    let properties = known.ok_or("no such set of properties")?;
     let start = Instant::now();
     let inputs = input::find(&[path.to_owned()], &InputLimits::default())?;
-    audit(&mut judge()?, &inputs, &AuditOptions { threads: Some(2), ..AuditOptions::default() }, &())?;
+    audit(&mut judge(properties)?, &inputs, &AuditOptions { threads: Some(2), ..AuditOptions::default() }, &())?;
     println!("{} {}", peak(Path::new("/proc/self/status"))?, start.elapsed().as_secs_f64());
     Ok(())
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::cargo::{Cargo, root, target};
+use crate::early;
 use crate::fuzz_log::FuzzLog;
 use crate::step::Outcome;
 
@@ -119,6 +120,21 @@ fn merge(names: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns the call that compiles the targets.
+fn build_call(host: &str) -> Cargo {
+    // With a target named, build scripts and macros are compiled without counters.
+    let build = ["build", "--manifest-path", "fuzz/Cargo.toml", "--target", host];
+    let folder = target().join("fuzz");
+    Cargo::new(build).variable("CARGO_TARGET_DIR", &folder.to_string_lossy()).variable("RUSTFLAGS", COUNTERS)
+}
+
+/// Compiles the targets in advance, quietly.
+pub(crate) fn prepare() {
+    if let (None, Ok(host)) = (find_obstacle(), host()) {
+        early::run_quietly(&build_call(&host).command());
+    }
+}
+
 /// Why nothing can be fuzzed on this machine; none if it can.
 fn find_obstacle() -> Option<String> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
@@ -134,10 +150,7 @@ impl Fuzzer {
     fn build() -> Result<Fuzzer, String> {
         let scratch = target().join("fuzz");
         let host = host()?;
-        // With a target named, build scripts and macros are compiled without counters.
-        let build = ["build", "--manifest-path", "fuzz/Cargo.toml", "--target", &host];
-        let folder = scratch.to_string_lossy();
-        Cargo::new(build).variable("CARGO_TARGET_DIR", &folder).variable("RUSTFLAGS", COUNTERS).run()?;
+        build_call(&host).run()?;
         let program = scratch.join(host).join("debug/lictor-fuzz");
         let listed = Command::new(&program).env("LICTOR_FUZZ_TARGET", "list").output();
         let listed = listed.map_err(|error| format!("could not start {}: {error}", program.display()))?;

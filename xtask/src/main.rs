@@ -12,6 +12,7 @@ mod cargo;
 mod console;
 mod deny;
 mod docs;
+mod early;
 mod fuzz;
 mod fuzz_log;
 mod oldest;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 
 use crate::cargo::Cargo;
 use crate::docs::Binary;
+use crate::early::Early;
 use crate::step::{Outcome, Tally};
 use crate::words::Count;
 
@@ -51,7 +53,7 @@ exit code: 0 all is well, 1 something failed, 2 the command was not understood
 with CI=true the build keeps no debug information and no incremental state";
 
 /// The factor by which `nightly` increases the number of pairs of the differential tests: to some millions.
-const NIGHTLY_FACTOR: &str = "30";
+const NIGHTLY_FACTOR: &str = "60";
 
 /// The variable with the number of pairs of the differential tests.
 const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
@@ -112,6 +114,7 @@ fn misunderstood(message: &str) -> ExitCode {
 /// Runs every step, also after a failure, and prints the counts. Whether no step failed.
 fn test() -> bool {
     let mut tally = Tally::new();
+    let (packages, fuzzer) = (Early::begin(python::prepare), Early::begin(fuzz::prepare));
     tally.cargo("format", Cargo::new(["fmt", "--all", "--check"]));
     // Separate workspaces, so that the product does not get their dependencies.
     for apart in ["bench", "fuzz", "peers"] {
@@ -130,8 +133,14 @@ fn test() -> bool {
         Cargo::new(["doc", "--workspace", "--no-deps"]).variable("RUSTDOCFLAGS", "-D warnings"),
     );
     tally.step("console examples: README.md, docs/", || docs::check(Binary::OfTests));
-    tally.step("Python: wheel, tests, types", || python::test(Binary::OfTests));
-    tally.step("fuzz targets: cargo xtask fuzz", || fuzz::run(fuzz::SECONDS, &[]));
+    tally.step("Python: wheel, tests, types", || {
+        packages.wait();
+        python::test(Binary::OfTests)
+    });
+    tally.step("fuzz targets: cargo xtask fuzz", || {
+        fuzzer.wait();
+        fuzz::run(fuzz::SECONDS, &[])
+    });
     tally.finish()
 }
 

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::cargo::{Cargo, root, settings, target};
 use crate::docs::Binary;
+use crate::early;
 use crate::step::Outcome;
 use crate::transcript;
 
@@ -38,6 +39,16 @@ pub(crate) fn test(binary: Binary) -> Result<Outcome, String> {
     run(Command::new(&python).args(["-m", "mypy"]), tests)?;
     run(Command::new(&python).args(["-m", "mypy.stubtest", "lictor._lictor"]), tests)?;
     Ok(Outcome::Tested(counts))
+}
+
+/// Makes the environments of the tests in advance, quietly.
+pub(crate) fn prepare() {
+    for name in ["build", "test"] {
+        let _ = environment_by(name, |command| match early::run_quietly(command) {
+            true => Ok(()),
+            false => Err("not in advance".into()),
+        });
+    }
 }
 
 /// Returns the command that measures the release wheel against other monitors for Python, and its audit against ours.
@@ -117,6 +128,11 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
 /// Creates an environment with the packages of `requirements/NAME.txt`, unless it is up to date. Returns its Python, or
 /// the reason why there is none.
 fn environment(name: &str) -> Result<PathBuf, String> {
+    environment_by(name, |command| run(command, |_| ()))
+}
+
+/// Creates an environment by commands that `run` runs.
+fn environment_by(name: &str, run: impl Fn(&mut Command) -> Result<(), String>) -> Result<PathBuf, String> {
     let list = package().join(format!("requirements/{name}.txt"));
     let wanted = fs::read_to_string(&list).map_err(|error| format!("could not read {}: {error}", list.display()))?;
     let folder = home().join(name);
@@ -126,8 +142,8 @@ fn environment(name: &str) -> Result<PathBuf, String> {
         return Ok(python);
     }
     let absent = |message: String| format!("an environment of Python cannot be made: {message}");
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), |_| ()).map_err(absent)?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&list), |_| ()).map_err(absent)?;
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).map_err(absent)?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&list)).map_err(absent)?;
     fs::write(&mark, wanted).map_err(|error| absent(error.to_string()))?;
     Ok(python)
 }

@@ -24,6 +24,40 @@ fn public_type_name_occurs_once_in_workspace() {
     }));
 }
 
+#[test]
+fn public_enum_says_whether_it_may_grow() {
+    let tree = Tree::read().unwrap();
+    let sources = tree.sources().filter(|file| file.path.starts_with("crates/") && !is_test(file));
+    expect_none(sources.flat_map(|file| {
+        let unsaid = undecided_enums(&file.text);
+        unsaid.into_iter().map(|line| {
+            format!(
+                "{}:{line}: add `#[non_exhaustive]`, or a comment `// Exhaustive on purpose:` with the reason",
+                file.path
+            )
+        })
+    }));
+}
+
+#[test]
+fn undecided_enum_is_found() {
+    assert_eq!(undecided_enums("/// A.\n#[derive(Debug)]\npub enum A {}\n"), [3]);
+    assert!(undecided_enums("/// A.\n#[derive(Debug)]\n#[non_exhaustive]\npub enum A {}\n").is_empty());
+    assert!(undecided_enums("// Exhaustive on purpose: closed.\n#[derive(Debug)]\npub enum A {}").is_empty());
+}
+
+/// Returns the lines of public enums that say neither that they may grow nor that they will not.
+fn undecided_enums(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_said = |line: &&&str| line.contains("non_exhaustive") || line.starts_with("// Exhaustive on purpose:");
+    let declared = lines.iter().enumerate().filter(|(_, line)| line.starts_with("pub enum "));
+    let unsaid = declared.filter(|(index, _)| {
+        let above = lines[..*index].iter().rev().take_while(|line| !line.trim().is_empty() && **line != "}");
+        above.filter(is_said).count() == 0
+    });
+    unsaid.map(|(index, _)| index + 1).collect()
+}
+
 /// Returns the public types that a source declares, with their lines.
 fn public_types(code: &str) -> Vec<(usize, &str)> {
     let declared = |line: &'_ str| -> Option<usize> {
