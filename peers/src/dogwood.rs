@@ -88,14 +88,14 @@ impl DogwoodComparison {
     }
 
     /// Returns the violations that Lictor finds in a session, of the properties that Dogwood can express.
-    pub fn ours(&mut self, events: &[Event]) -> Verdicts {
+    pub fn ours(&mut self, events: &[Event]) -> Result<Verdicts, String> {
         let mut session = Session::new(&mut self.judge, "s");
         let mut verdicts = Verdicts::new();
         for (place, event) in events.iter().enumerate() {
-            let found = session.observe(&mut self.judge, event);
+            let found = session.observe(&mut self.judge, event).map_err(|error| error.to_string())?;
             let found = found.into_iter().map(|finding| finding.property.id.to_string());
             verdicts.extend(found.filter(|id| !self.left_out.contains(id)).map(|id| (place, id)));
         }
-        verdicts
+        Ok(verdicts)
     }
 }

@@ -42,18 +42,18 @@ impl RegoComparison {
     }
 
     /// Returns the violations that Lictor finds in a session, of the properties that Rego can express.
-    pub fn ours(&mut self, events: &[Event]) -> Verdicts {
+    pub fn ours(&mut self, events: &[Event]) -> Result<Verdicts, String> {
         let mut session = Session::new(&mut self.judge, "s");
         let mut verdicts = Verdicts::new();
         for (place, event) in events.iter().enumerate() {
-            for finding in session.observe(&mut self.judge, event) {
+            for finding in session.observe(&mut self.judge, event).map_err(|error| error.to_string())? {
                 let id = finding.property.id.to_string();
                 if !self.left_out.contains(&id) {
                     verdicts.insert((place, id));
                 }
             }
         }
-        verdicts
+        Ok(verdicts)
     }
 
     /// Returns the violations that the Rego engine finds in a session.

@@ -19,7 +19,7 @@ fn dialogues_get_same_verdicts_in_rego() {
             for _ in 0..EACH {
                 let lines = dialogue(case, family, register, &mut random);
                 let events = events(&lines).unwrap();
-                let (ours, theirs) = (both.ours(&events), both.theirs(&events).unwrap());
+                let (ours, theirs) = (both.ours(&events).unwrap(), both.theirs(&events).unwrap());
                 assert_eq!(ours, theirs, "{} {family:?} {register:?}\n{lines}", case.name);
                 if family == Family::Benign {
                     assert!(ours.is_empty(), "{} {ours:?}\n{lines}", case.name);
@@ -46,7 +46,7 @@ fn pack_examples_get_same_verdicts_in_rego() {
             for trace in &page.traces {
                 let lines: Vec<&str> = trace.lines.iter().map(|line| line.text.as_str()).collect();
                 let events = events(&lines.join("\n")).unwrap();
-                let (ours, theirs) = (both.ours(&events), both.theirs(&events).unwrap());
+                let (ours, theirs) = (both.ours(&events).unwrap(), both.theirs(&events).unwrap());
                 assert_eq!(ours, theirs, "{}/{}: {}", pack.name, page.id, trace.title);
                 traces += 1;
                 verdicts += ours.len();

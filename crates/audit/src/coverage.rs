@@ -28,14 +28,14 @@ pub fn find_unexercised(
 ) -> Result<Vec<UnexercisedProperty>, AuditError> {
     let mut judge = judge.fork();
     let mut held = vec![false; judge.fact_names().len()];
-    let mut state = judge.start();
+    let mut follower = judge.follow();
     let mut events = 0;
     let mut batches = Batches::new(inputs, options);
     for batch in batches.by_ref() {
         let decoded = batch.decode();
         for event in &decoded.events {
-            judge.advance(&mut state, event);
-            judge.mark_facts(&mut held);
+            follower.advance(event);
+            follower.mark_facts(&mut held);
         }
         events += decoded.events.len();
     }

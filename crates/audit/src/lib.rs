@@ -31,6 +31,7 @@ use lictor_decode::{Fault, Format};
 use lictor_event::order::ReorderWindow;
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
+use lictor_judge::session::SessionError;
 use lictor_policy::Suppression;
 use lictor_policy::glob::Glob;
 pub use sessions::{SessionEvents, sessions};
@@ -95,6 +96,8 @@ pub enum AuditError {
     },
     /// The threads could not be started.
     Threads(String),
+    /// The judge refused a session.
+    Session(SessionError),
 }
 
 impl fmt::Display for AuditError {
@@ -110,6 +113,7 @@ impl fmt::Display for AuditError {
                 }
             }
             AuditError::Threads(message) => write!(f, "cannot start threads: {message}"),
+            AuditError::Session(error) => error.fmt(f),
         }
     }
 }
@@ -119,8 +123,15 @@ impl std::error::Error for AuditError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             AuditError::Input(error) => error.source(),
+            AuditError::Session(error) => error.source(),
             AuditError::NoEvents { .. } | AuditError::Threads(_) => None,
         }
+    }
+}
+
+impl From<SessionError> for AuditError {
+    fn from(error: SessionError) -> AuditError {
+        AuditError::Session(error)
     }
 }
 
@@ -179,11 +190,12 @@ fn run(
     }
     shards.par_iter_mut().for_each(Shard::release_waiting);
     let history: Vec<HistoryEntry> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.history)).collect();
-    let mut closed: Vec<ClosedSession> =
-        shards.into_par_iter().flat_map_iter(|shard| shard.close_sessions(options.as_of)).collect();
+    let closed: Result<Vec<Vec<ClosedSession>>, SessionError> =
+        shards.into_par_iter().map(|shard| shard.close_sessions(options.as_of)).collect();
+    let mut closed: Vec<ClosedSession> = closed?.into_iter().flatten().collect();
     closed.par_sort_unstable_by_key(|session| session.order);
     let mut findings = replay::find_witnesses(judge, inputs, &files, &mut closed, options)?;
-    shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of);
+    shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of)?;
     let (findings, known) = split_known(findings, &options.baseline);
     let mut report = Report {
         policy: judge.policy().clone(),

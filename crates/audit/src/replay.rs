@@ -14,7 +14,7 @@ use lictor_event::Event;
 use lictor_event::order::{GapCause, ReorderBuffer, ReorderWindow, Sequenced};
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
-use lictor_judge::session::Session;
+use lictor_judge::session::{Session, SessionError};
 
 /// How many events are held in memory at once.
 const MAX_REPLAYED_EVENTS: u64 = 100_000;
@@ -41,12 +41,12 @@ pub(super) fn find_witnesses(
         let (group, later) = rest.split_at_mut(count);
         rest = later;
         let events = read_events(inputs, files, group, options)?;
-        let found: Vec<Vec<Finding>> = group
+        let found: Result<Vec<Vec<Finding>>, SessionError> = group
             .par_iter_mut()
             .zip(events)
             .map_init(|| judge.fork(), |judge, (session, events)| replay_session(judge, session, &events, options))
             .collect();
-        findings.extend(found.into_iter().flatten());
+        findings.extend(found?.into_iter().flatten());
     }
     Ok(findings)
 }
@@ -127,7 +127,7 @@ fn replay_session(
     closed: &mut ClosedSession,
     events: &[Event],
     options: &AuditOptions,
-) -> Vec<Finding> {
+) -> Result<Vec<Finding>, SessionError> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();
@@ -146,9 +146,9 @@ fn replay_session(
                         .find_map(|turn| if let Sequenced::Event(event) = turn { event.time } else { None })
                 };
                 match turn {
-                    Sequenced::Event(event) => findings.append(&mut session.observe_alone(judge, event)),
+                    Sequenced::Event(event) => findings.append(&mut session.observe_alone(judge, event)?),
                     Sequenced::Missing(first, last) => {
-                        findings.append(&mut session.miss(judge, last.abs_diff(*first).saturating_add(1), next()));
+                        findings.append(&mut session.miss(judge, last.abs_diff(*first).saturating_add(1), next())?);
                     }
                     Sequenced::Late(_) | Sequenced::Again(_) => {}
                 }
@@ -156,15 +156,15 @@ fn replay_session(
         }
         None => {
             for event in events {
-                findings.append(&mut session.observe_alone(judge, event));
+                findings.append(&mut session.observe_alone(judge, event)?);
             }
         }
     }
     if let Some(now) = options.as_of {
-        findings.append(&mut session.tick(judge, now));
+        findings.append(&mut session.tick(judge, now)?);
     }
-    findings.append(&mut session.finish(judge));
-    findings
+    findings.append(&mut session.finish(judge)?);
+    Ok(findings)
 }
 
 /// Returns the events of a session as they were judged.

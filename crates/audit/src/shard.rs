@@ -17,7 +17,8 @@ use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
 use lictor_event::order::{Gap, GapCause, ReorderBuffer, ReorderWindow, Sequenced};
 use lictor_event::{Event, Source};
 use lictor_json::Text;
-use lictor_judge::{Judge, SessionState};
+use lictor_judge::session::SessionError;
+use lictor_judge::{HistoryTimes, Judge, SessionState};
 
 /// The sessions that one thread judges.
 pub(super) struct Shard {
@@ -40,6 +41,8 @@ pub(super) struct Shard {
     pub(super) faults: Vec<(usize, Fault)>,
     /// The events, if properties are judged over shared histories.
     pub(super) history: Vec<HistoryEntry>,
+    /// Why the judge refused a session, if it did: the audit fails then.
+    failure: Option<SessionError>,
 }
 
 struct OpenSession {
@@ -47,8 +50,10 @@ struct OpenSession {
     file: Arc<str>,
     order: EventPlace,
     state: SessionState,
-    /// The latest time and the last place of an event.
-    latest: (Option<Time>, EventPlace),
+    /// Its latest times in the histories across sessions.
+    times: HistoryTimes,
+    /// The last place of an event.
+    last_place: EventPlace,
     records: SessionRecords,
     numbers: ReorderBuffer<EarlyEvent>,
     gaps: Vec<Gap>,
@@ -78,6 +83,7 @@ impl Shard {
             counts: Vec::new(),
             faults: Vec::new(),
             history: Vec::new(),
+            failure: None,
         }
     }
 
@@ -152,13 +158,18 @@ impl Shard {
     /// Judges an event in its place.
     fn advance_session(&mut self, session: u32, event: &Event, place: EventPlace) {
         let open = &mut self.sessions[session as usize];
-        self.judge.advance(&mut open.state, event);
+        if let Err(error) = self.judge.advance(&mut open.state, event) {
+            self.failure.get_or_insert(error);
+            return;
+        }
         let name = || event.session.clone().unwrap_or_else(|| Text::new(&open.file));
         if let Some(history_event) = self.judge.last_history_event(&open.state, event, name, self.shows_content) {
             // Events of one session stay in their order, independent of lines and times.
-            open.latest = (open.latest.0.max(event.time), open.latest.1.max(place));
-            let (time, order) = open.latest;
-            self.history.push(HistoryEntry { time, order, change: HistoryChange::Event(history_event) });
+            open.last_place = open.last_place.max(place);
+            let order = open.last_place;
+            for (time, event) in open.times.place_event(history_event) {
+                self.history.push(HistoryEntry { time, order, change: HistoryChange::Event(event) });
+            }
         }
     }
 
@@ -187,9 +198,14 @@ impl Shard {
                         _ => None,
                     });
                     let count = last.abs_diff(*first).saturating_add(1);
-                    self.judge.advance_missing(&mut open.state, count, next.and_then(|next| next.event.time));
+                    let missed =
+                        self.judge.advance_missing(&mut open.state, count, next.and_then(|next| next.event.time));
+                    if let Err(error) = missed {
+                        self.failure.get_or_insert(error);
+                        return;
+                    }
                     if let (true, Some(next)) = (self.judge.has_shared_histories(), next) {
-                        let (time, order) = (open.latest.0.max(next.event.time), open.latest.1.max(next.place));
+                        let (time, order) = (open.times.place_gap(next.event.time), open.last_place.max(next.place));
                         self.history.push(HistoryEntry { time, order, change: HistoryChange::Missing(count) });
                     }
                 }
@@ -236,7 +252,8 @@ impl Shard {
                 file: named,
                 order,
                 state,
-                latest: Default::default(),
+                times: HistoryTimes::default(),
+                last_place: EventPlace::default(),
                 records: SessionRecords::default(),
                 numbers: ReorderBuffer::default(),
                 gaps: Vec::new(),
@@ -249,27 +266,30 @@ impl Shard {
     }
 
     /// Ends all sessions and returns them with their outcomes.
-    pub(super) fn close_sessions(mut self, as_of: Option<Time>) -> Vec<ClosedSession> {
+    pub(super) fn close_sessions(mut self, as_of: Option<Time>) -> Result<Vec<ClosedSession>, SessionError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
         let mut closed = Vec::with_capacity(self.sessions.len());
         for mut open in std::mem::take(&mut self.sessions) {
             if let Some(now) = as_of {
-                self.judge.advance_time(&mut open.state, now);
+                self.judge.advance_time(&mut open.state, now)?;
             }
             let mut is_suspect = open.gaps.iter().any(|gap| gap.cause == GapCause::Repeated);
             let outcomes = (0..open.state.violations().len()).map(|property| {
-                let live = self.judge.verdict(&mut open.state, property);
-                let verdict = self.judge.end(&mut open.state, property);
+                let live = self.judge.verdict(&mut open.state, property)?;
+                let verdict = self.judge.end(&mut open.state, property)?;
                 let tally = open.state.violations()[property];
                 is_suspect |= verdict == Verdict::Violated;
                 let at_end = (verdict == Verdict::Violated).then_some(open.state.steps());
-                PropertyOutcome {
+                Ok(PropertyOutcome {
                     verdict,
                     live: live != Verdict::Inconclusive,
                     violated_at_step: if tally.count > 0 { Some(tally.first) } else { at_end },
                     violations: tally.count.max(u32::from(verdict == Verdict::Violated)),
-                }
+                })
             });
-            let outcomes = outcomes.collect();
+            let outcomes = outcomes.collect::<Result<_, SessionError>>()?;
             let name = open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
             let report = SessionReport { name, file: open.file, steps: open.state.steps(), outcomes, gaps: open.gaps };
             closed.push(ClosedSession {
@@ -281,6 +301,6 @@ impl Shard {
                 records: open.records,
             });
         }
-        closed
+        Ok(closed)
     }
 }

@@ -9,12 +9,13 @@ use rayon::prelude::*;
 use super::closed_session::{ClosedSession, EventPlace};
 use crate::report::SessionPlaces;
 use lictor_judge::finding::Finding;
+use lictor_judge::session::SessionError;
 use lictor_judge::{HistoryEvent, Judge};
 use lictor_policy::History;
 
 /// An event of a session, or a gap, in the order of shared histories.
 pub(super) struct HistoryEntry {
-    /// Its time: the latest time in its session so far.
+    /// Its time: the latest time in its session and its history so far.
     pub(super) time: Option<Time>,
     /// Its place in the logs.
     pub(super) order: EventPlace,
@@ -40,16 +41,16 @@ pub(super) fn judge_histories(
     closed: &mut [ClosedSession],
     findings: &mut Vec<Finding>,
     as_of: Option<Time>,
-) {
+) -> Result<(), SessionError> {
     if entries.is_empty() {
-        return;
+        return Ok(());
     }
     entries.par_sort_by_key(|entry| (entry.time, entry.order));
     let mut found: Vec<Finding> = Vec::new();
     let has_gap = entries.iter().any(|entry| matches!(entry.change, HistoryChange::Missing(_)));
     for entry in entries {
         match entry.change {
-            HistoryChange::Event(event) => found.append(&mut judge.observe_shared(event)),
+            HistoryChange::Event(event) => found.append(&mut judge.observe_shared(event)?),
             HistoryChange::Missing(count) => judge.miss_shared(count),
         }
     }
@@ -76,6 +77,7 @@ pub(super) fn judge_histories(
     all.extend(found);
     all.sort_by_key(|(place, finding)| (*place, finding.step));
     findings.extend(all.into_iter().map(|(_, finding)| finding));
+    Ok(())
 }
 
 /// Marks satisfied shared properties as inconclusive: the missing events may have violated any of them.

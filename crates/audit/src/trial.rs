@@ -10,7 +10,7 @@ use lictor_event::Event;
 use lictor_json::{self as json, Text};
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
-use lictor_judge::session::Session;
+use lictor_judge::session::{Session, SessionError};
 use lictor_policy::Place;
 use lictor_policy::pack::{ExpectedFinding, Page, Trace};
 
@@ -37,7 +37,14 @@ pub enum TrialScope<'a> {
 
 /// Runs the traces of a page.
 pub fn run(judge: &Judge, page: &Page, scope: TrialScope<'_>) -> Vec<Mismatch> {
-    page.traces.iter().flat_map(|trace| Trial { judge, scope, trace, mismatches: Vec::new() }.run()).collect()
+    let run = |trace| {
+        let mut trial = Trial { judge, scope, trace, mismatches: Vec::new() };
+        if let Err(error) = trial.run() {
+            trial.add_mismatch(&trace.place, error.to_string());
+        }
+        trial.mismatches
+    };
+    page.traces.iter().flat_map(run).collect()
 }
 
 struct Trial<'a> {
@@ -48,7 +55,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn run(mut self) -> Vec<Mismatch> {
+    fn run(&mut self) -> Result<(), SessionError> {
         // Each trace starts with a fresh judge.
         let mut judge = self.judge.fork();
         let mut sessions: IndexMap<Option<Text>, Session> = IndexMap::new();
@@ -62,7 +69,7 @@ impl Trial<'_> {
                         let name = event.session.clone().unwrap_or_else(|| self.trace.title.clone());
                         Session::new(&mut judge, name)
                     });
-                    let found = session.observe(&mut judge, &event);
+                    let found = session.observe(&mut judge, &event)?;
                     self.compare(&place, &line.expected, &found);
                 }
                 Err(message) => self.add_mismatch(&place, message),
@@ -71,14 +78,19 @@ impl Trial<'_> {
         let place = self.trace.place.clone();
         for (span, expected) in &self.trace.later {
             let now = last.unwrap_or(Time(0)).plus(*span);
-            let mut found: Vec<Finding> =
-                sessions.values_mut().flat_map(|session| session.tick(&mut judge, now)).collect();
+            let mut found: Vec<Finding> = Vec::new();
+            for session in sessions.values_mut() {
+                found.append(&mut session.tick(&mut judge, now)?);
+            }
             found.append(&mut judge.tick_histories(now));
             self.compare(&place, expected, &found);
         }
-        let found: Vec<Finding> = sessions.values_mut().flat_map(|session| session.finish(&mut judge)).collect();
+        let mut found: Vec<Finding> = Vec::new();
+        for session in sessions.values_mut() {
+            found.append(&mut session.finish(&mut judge)?);
+        }
         self.compare(&place, &self.trace.end, &found);
-        self.mismatches
+        Ok(())
     }
 
     fn compare(&mut self, place: &Place, expected: &[ExpectedFinding], found: &[Finding]) {

@@ -28,6 +28,7 @@ pub struct Answer {
 }
 
 /// The content of an answer.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
     /// The fact holds.

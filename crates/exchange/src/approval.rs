@@ -1,7 +1,8 @@
 //! Calls that wait for a reviewer, and the grants by which they pass when they are made again.
 
-use lictor_event::{Arguments, Event, write_time};
-use lictor_judge::guard::Decision;
+use lictor_event::{Arguments, Event, parse_time, write_time};
+use lictor_judge::guard::{Decision, Preview};
+use lictor_logic::Time;
 use lictor_wire::Ruling;
 use serde::{Deserialize, Serialize};
 
@@ -46,11 +47,13 @@ impl ApprovalRequest {
 
     /// Returns the grant that follows from an answer: none if the call was denied, or something else stops it now.
     pub fn grant(&self, settled: &Decision) -> Option<Grant> {
-        Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled)
+        let grant = Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled)?;
+        Some(Grant { excused: self.properties.clone(), until: self.until.clone(), ..grant })
     }
 }
 
-/// A call that a reviewer has approved and that was not made since. Valid for one call.
+/// A call that a reviewer has approved and that was not made since. Valid for one call, until it expires, and only as far
+/// as nothing else objects when the call is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The [hash of the call](call_hash).
@@ -59,13 +62,38 @@ pub struct Grant {
     pub id: String,
     /// The call as it is forwarded, if it was rewritten: a line of Lictor's own format.
     pub rewritten: Option<String>,
+    /// The properties whose objection is excused: those that the reviewer was asked about, and those that object to the
+    /// call only because it is part of the trace since it was approved.
+    #[serde(default)]
+    pub excused: Vec<String>,
+    /// The time until which it is valid, as text.
+    #[serde(default)]
+    pub until: Option<String>,
 }
 
 impl Grant {
     /// Returns the grant for a pending call, if the decision on it forwards the call.
     pub fn of(id: &str, call: &str, rewritten: Option<&str>, settled: &Decision) -> Option<Grant> {
         let rewritten = settled.rewritten.as_deref().map(write_event).or_else(|| rewritten.map(str::to_owned));
-        settled.action.takes_effect().then(|| Grant { call: call.to_owned(), id: id.to_owned(), rewritten })
+        let (call, id) = (call.to_owned(), id.to_owned());
+        settled.action.takes_effect().then(|| Grant { call, id, rewritten, excused: Vec::new(), until: None })
+    }
+
+    /// Returns the grant with more properties excused: those that would object to the call right after its approval.
+    #[must_use]
+    pub fn excusing<'a>(mut self, properties: impl IntoIterator<Item = &'a str>) -> Grant {
+        self.excused.extend(properties.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Whether it excuses every objection that the call would meet now.
+    pub(crate) fn covers(&self, preview: &Preview) -> bool {
+        preview.properties.iter().all(|property| self.excused.iter().any(|excused| excused == property.as_str()))
+    }
+
+    /// Whether it is not valid any more.
+    pub(crate) fn is_expired(&self, now: Time) -> bool {
+        self.until.as_deref().and_then(parse_time).is_some_and(|until| until < now)
     }
 
     pub(crate) fn ruling(&self) -> Ruling {
@@ -90,4 +118,29 @@ fn arguments(event: &Event) -> Option<String> {
         Arguments::Value(value) => value.to_string(),
         Arguments::Unparsed(text) => text.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::memory::SessionMemory;
+
+    #[test]
+    fn grant_expires_with_its_request() {
+        let grant = Grant {
+            call: "c".into(),
+            id: "1".into(),
+            rewritten: None,
+            excused: Vec::new(),
+            until: Some("2026-05-01T00:00:10Z".into()),
+        };
+        let mut memory = SessionMemory::default();
+        memory.grant(grant);
+        let at = |text: &str| parse_time(text).unwrap();
+        let kept = Arc::new(memory).without_expired_grants(at("2026-05-01T00:00:10Z"));
+        assert_eq!(kept.granted.len(), 1);
+        assert!(kept.without_expired_grants(at("2026-05-01T00:00:11Z")).granted.is_empty());
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -41,6 +42,7 @@ struct Handover {
     step: Option<ExchangeStep>,
     result: Option<StepResult>,
     counts: ExchangeCounts,
+    reply_id: Option<String>,
 }
 
 impl Link {
@@ -53,8 +55,15 @@ impl Exchange {
     /// Creates an exchange. `id` must be unique: the delivery numbers of its events are derived from it.
     pub fn new(api: Api, id: impl Into<String>, options: ExchangeOptions, body: Bytes) -> Exchange {
         let link = Arc::new(Link::default());
-        let life =
-            Life { api, id: id.into(), options, session: String::new(), principal: None, link: Arc::clone(&link) };
+        let life = Life {
+            api,
+            id: id.into(),
+            options,
+            session: String::new(),
+            principal: None,
+            replied: AtomicUsize::new(0),
+            link: Arc::clone(&link),
+        };
         Exchange { life: Box::pin(life.live(body)), link, end: None }
     }
 
@@ -72,6 +81,11 @@ impl Exchange {
     /// Returns the counts so far.
     pub fn counts(&self) -> ExchangeCounts {
         self.link.open().counts
+    }
+
+    /// Returns the id of the reply, as soon as it is known.
+    pub fn reply_id(&self) -> Option<String> {
+        self.link.open().reply_id.clone()
     }
 
     fn advance(&mut self) -> ExchangeStep {
@@ -103,6 +117,8 @@ pub(crate) struct Life {
     pub(crate) options: ExchangeOptions,
     pub(crate) session: String,
     pub(crate) principal: Option<String>,
+    /// How many events of earlier replies were decided on, where the model was asked again.
+    pub(crate) replied: AtomicUsize,
     link: Arc<Link>,
 }
 
@@ -121,6 +137,9 @@ impl Life {
 
     /// Judges the request, sends it, and judges its reply.
     async fn run(&mut self, body: Bytes) -> Result<ExchangeEnd, Stop> {
+        if self.options.shadow {
+            return self.run_in_shadow(body).await;
+        }
         let request = match Request::read(self.api, &body) {
             Ok(request) => request,
             Err(refused) => return Err(self.refuse_input(400, refused, body).await?),
@@ -134,15 +153,16 @@ impl Life {
                 Err(refused) => return Err(self.refuse_input(403, refused, Bytes::new()).await?),
             },
         };
-        match self.perform(ExchangeStep::SendUpstream(sent)).await? {
-            StepResult::Reply(bytes) => self.judge_reply(&memory, bytes).await,
+        match self.perform(ExchangeStep::SendUpstream(sent.clone())).await? {
+            StepResult::Reply(bytes) if !self.options.judges_reply => self.send_body(bytes).await,
+            StepResult::Reply(bytes) => self.judge_reply(&memory, sent, bytes).await,
             StepResult::Stream => self.judge_stream(&memory).await,
             StepResult::Unjudged => Ok(ExchangeEnd::Complete),
             other => Err(unexpected(&other)),
         }
     }
 
-    async fn identify(&mut self, request: &Request) -> Result<(), Stop> {
+    pub(crate) async fn identify(&mut self, request: &Request) -> Result<(), Stop> {
         match self.perform(ExchangeStep::Identify(Box::new(request.hints.clone()))).await? {
             StepResult::Identity { session, principal } => (self.session, self.principal) = (session, principal),
             other => return Err(unexpected(&other)),
@@ -188,9 +208,9 @@ impl Life {
         }
     }
 
-    /// Decides on events of the reply.
-    pub(crate) async fn decide(&self, events: Vec<Event>) -> Result<Vec<Arc<Decision>>, Stop> {
-        let question = DecideQuestion { events, is_request: false, is_atomic: false, next: None };
+    /// Decides on events of the request or the reply.
+    pub(crate) async fn decide(&self, events: Vec<Event>, is_request: bool) -> Result<Vec<Arc<Decision>>, Stop> {
+        let question = DecideQuestion { events, is_request, is_atomic: false, next: None };
         match self.ask(question).await? {
             Some((decisions, _)) => Ok(decisions),
             None => Err(unexpected(&StepResult::Conflict)),
@@ -239,6 +259,13 @@ impl Life {
     pub(crate) async fn refuse_input(&self, status: u16, refused: WireRefusal, bytes: Bytes) -> Result<Stop, Stop> {
         self.record_refusal(refused.code, bytes).await?;
         Ok(Stop::Fail(ExchangeFailure::refused(status, refused.code, refused.message)))
+    }
+
+    /// Takes note of the id of the reply.
+    pub(crate) fn replies_as(&self, id: Option<&str>) {
+        if let Some(id) = id {
+            self.link.open().reply_id = Some(id.to_owned());
+        }
     }
 
     pub(crate) fn count(&self, add: impl FnOnce(&mut ExchangeCounts)) {

@@ -42,6 +42,7 @@ mod notes;
 mod reply;
 mod request;
 mod ruling;
+mod shadow;
 mod step;
 mod stored_event;
 mod stream;
@@ -49,7 +50,7 @@ mod texts;
 
 pub use approval::{ApprovalRequest, Grant, call_hash};
 pub use exchange::Exchange;
-pub use local::{LocalDecider, LocalExchange, LocalParts, LocalSessions};
+pub use local::{LocalDecider, LocalExchange, LocalParts, LocalReply, LocalSessions};
 pub use memory::{ModelNote, SessionMemory};
 pub use ruling::{denial, ruling};
 pub use step::{

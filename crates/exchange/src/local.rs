@@ -11,6 +11,7 @@ use bytes::Bytes;
 use lictor_event::{DELIVERY, Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
+use lictor_logic::Time;
 use lictor_wire::Api;
 use serde_json::{Map, Value};
 
@@ -32,6 +33,11 @@ pub trait LocalDecider {
 
     /// Whether the approval with this id is still pending in a session.
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String>;
+
+    /// Returns the present time; none if there is no clock, so that nothing expires.
+    fn now(&self) -> Option<Time> {
+        None
+    }
 
     /// Writes a record that is no decision.
     fn note(&mut self, _record: Map<String, Value>) -> Result<(), String> {
@@ -75,14 +81,17 @@ struct LocalSession {
 
 impl LocalSessions {
     /// Keeps the grants of answered approvals: an approved call passes when it is made again.
-    pub fn settle(&mut self, session: &str, decision: &Decision) {
-        let Some(known) = self.by_name.get_mut(session) else { return };
+    pub fn settle(&mut self, session: &str, decision: &Decision, decider: &mut dyn LocalDecider) -> Result<(), String> {
+        let Some(known) = self.by_name.get_mut(session) else { return Ok(()) };
         for settled in &decision.settled {
             let request = settled.settles.as_deref().and_then(|id| known.approvals.remove(id));
             if let Some(grant) = request.and_then(|request| request.grant(settled)) {
+                let preview = decider.preview(&settled.event)?;
+                let grant = grant.excusing(preview.properties.iter().map(Text::as_str));
                 Arc::make_mut(&mut known.memory).grant(grant);
             }
         }
+        Ok(())
     }
 
     /// Forgets a session that has ended.
@@ -113,9 +122,20 @@ pub struct LocalExchange {
 /// The sessions, and the decider.
 pub type LocalParts<'a> = (&'a mut LocalSessions, &'a mut dyn LocalDecider);
 
+/// What becomes of a reply.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LocalReply {
+    /// The client may see this body.
+    Body(Bytes),
+    /// All calls of the reply are denied. Send this to the model, and hand its reply to [`LocalExchange::reply`].
+    AskAgain(Bytes),
+}
+
 /// A step that needs the caller.
 enum Pause {
     Upstream(Bytes),
+    Again(Bytes),
     Body(Bytes),
     Read,
     Fail(ExchangeFailure),
@@ -148,13 +168,25 @@ impl LocalExchange {
         }
     }
 
-    /// Judges the body of a reply. Returns the body that the client may see.
-    pub fn reply(&mut self, parts: LocalParts<'_>, body: Bytes) -> Result<Bytes, ExchangeFailure> {
-        match self.resume(parts, StepResult::Reply(body)) {
+    /// Judges the body of a reply. Returns the body that the client may see, or the next request to the model.
+    pub fn reply(&mut self, parts: LocalParts<'_>, body: Bytes) -> Result<LocalReply, ExchangeFailure> {
+        let pause = self.resume(parts, StepResult::Reply(body));
+        self.after_reply(pause)
+    }
+
+    /// Ends an exchange whose [next request](LocalReply::AskAgain) got no reply. Returns the body that the client may see.
+    pub fn no_reply(&mut self, parts: LocalParts<'_>) -> Result<LocalReply, ExchangeFailure> {
+        let pause = self.resume(parts, StepResult::Unjudged);
+        self.after_reply(pause)
+    }
+
+    fn after_reply(&mut self, pause: Pause) -> Result<LocalReply, ExchangeFailure> {
+        match pause {
             Pause::Body(bytes) => {
                 self.exchange = None;
-                Ok(bytes)
+                Ok(LocalReply::Body(bytes))
             }
+            Pause::Again(bytes) => Ok(LocalReply::AskAgain(bytes)),
             pause => Err(failure(pause)),
         }
     }
@@ -203,6 +235,7 @@ impl LocalExchange {
         loop {
             let done = match step {
                 ExchangeStep::SendUpstream(bytes) => return Pause::Upstream(bytes),
+                ExchangeStep::AskAgain(bytes) => return Pause::Again(bytes),
                 ExchangeStep::SendBody(bytes) => return Pause::Body(bytes),
                 ExchangeStep::Read => return Pause::Read,
                 ExchangeStep::Fail(failure) => return Pause::Fail(failure),
@@ -234,7 +267,12 @@ impl LocalExchange {
                 session: self.session.clone(),
                 principal: hints.user.as_ref().map(ToString::to_string),
             },
-            ExchangeStep::Load { .. } => StepResult::Memory(Arc::clone(&session.memory)),
+            ExchangeStep::Load { .. } => {
+                if let Some(now) = decider.now() {
+                    session.memory = Arc::clone(&session.memory).without_expired_grants(now);
+                }
+                StepResult::Memory(Arc::clone(&session.memory))
+            }
             ExchangeStep::Decide(question) => self.decide(session, decider, *question)?,
             ExchangeStep::Save(memory) => {
                 session.memory = memory;

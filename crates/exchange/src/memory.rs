@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use lictor_logic::Time;
 use lictor_wire::{ConversationHistory, Request, Ruling, SentItem};
@@ -209,6 +210,15 @@ impl SessionMemory {
     pub(crate) fn note(&mut self, note: ModelNote) {
         self.notes.push(note);
         trim(&mut self.notes);
+    }
+
+    /// Returns the memory without grants that have expired.
+    #[must_use]
+    pub fn without_expired_grants(mut self: Arc<Self>, now: Time) -> Arc<SessionMemory> {
+        if self.granted.iter().any(|grant| grant.is_expired(now)) {
+            Arc::make_mut(&mut self).granted.retain(|grant| !grant.is_expired(now));
+        }
+        self
     }
 
     /// Removes and returns a grant for a call, if there is one: it is valid for one call.

@@ -1,59 +1,139 @@
 //! Judges replies that are not streamed.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use lictor_event::Event;
-use lictor_wire::{Reply, Ruling, SentItem};
+use lictor_event::{Event, Kind};
+use lictor_json::Text;
+use lictor_wire::{JudgedReply, Reply, Ruling, SentItem};
 
 use crate::exchange::{Life, Stop};
 use crate::memory::SessionMemory;
-use crate::ruling::{asks_vendor, denied_call};
-use crate::step::{ExchangeEnd, ExchangeStep};
+use crate::ruling::{APOLOGY, asks_vendor, denied_call};
+use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
+
+/// A reply after it was judged.
+pub(crate) enum SettledReply {
+    /// The body for the client.
+    Body(Bytes),
+    /// All calls of it are denied, and the model is asked again.
+    Refused(Box<RefusedReply>),
+}
+
+/// A reply all of whose calls are denied.
+pub(crate) struct RefusedReply {
+    /// What the client gets if the model gives no other reply.
+    settled: JudgedReply,
+    /// The ids of the calls, and the texts for the model.
+    denied: Vec<(String, String)>,
+    /// What the model is sent next.
+    next_request: Bytes,
+}
+
+/// The rulings on the events of a reply.
+struct RuledEvents {
+    rulings: Vec<Ruling>,
+    /// Whether the memory after the reply was saved with the decisions.
+    is_remembered: bool,
+    /// Whether a reviewer was asked about a call.
+    has_asked: bool,
+}
 
 impl Life {
-    /// Judges a reply and sends it to the client. `sent` is the memory as of when the request was sent.
-    pub(crate) async fn judge_reply(&self, sent: &SessionMemory, bytes: Bytes) -> Result<ExchangeEnd, Stop> {
-        let reply = match Reply::read(self.api, &bytes) {
-            Ok(reply) => reply,
-            Err(refused) if self.options.shadow => {
-                self.record_refusal(refused.code, bytes.clone()).await?;
-                self.count(|counts| counts.unchecked += 1);
-                return self.send_body(bytes).await;
+    /// Judges a reply and sends it to the client; `request` is what the model was sent, and `sent` the memory as of then.
+    /// If all calls of the reply are denied, the model gets the reasons and is asked again: the client gets a reply with
+    /// which it can continue, or the denial if the model insists.
+    pub(crate) async fn judge_reply(
+        &self,
+        sent: &SessionMemory,
+        mut request: Bytes,
+        mut bytes: Bytes,
+    ) -> Result<ExchangeEnd, Stop> {
+        let mut left = self.options.corrections;
+        loop {
+            let refused = match self.settle_reply(sent, &request, bytes, left).await? {
+                SettledReply::Body(body) => return self.send_body(body).await,
+                SettledReply::Refused(refused) => *refused,
+            };
+            left -= 1;
+            self.count(|counts| counts.corrections += 1);
+            match self.perform(ExchangeStep::AskAgain(refused.next_request.clone())).await? {
+                StepResult::Reply(again) => (request, bytes) = (refused.next_request, again),
+                _ => {
+                    self.remember(sent, &refused.settled.sent, refused.denied).await?;
+                    return self.send_body(refused.settled.body.into()).await;
+                }
             }
+        }
+    }
+
+    /// Judges a reply and remembers what the client will get, unless the model is to be asked again. `left` says how
+    /// often it still may be.
+    pub(crate) async fn settle_reply(
+        &self,
+        sent: &SessionMemory,
+        request: &Bytes,
+        bytes: Bytes,
+        left: usize,
+    ) -> Result<SettledReply, Stop> {
+        let reply = match Reply::read_with(self.api, &bytes, self.options.unknown_fields) {
+            Ok(reply) => reply,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
         };
+        self.count(|counts| counts.stripped += reply.stripped().count as u64);
+        self.replies_as(reply.id());
         let forwarded = match reply.settle(&[]) {
             Ok(forwarded) => forwarded,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
         };
-        let (rulings, is_remembered) = self.rule_all(sent, reply.events(), &forwarded.sent).await?;
+        let RuledEvents { mut rulings, is_remembered, has_asked } =
+            self.rule_all(sent, reply.events(), &forwarded.sent).await?;
         if is_remembered {
-            return self.send_body(bytes).await;
+            return Ok(SettledReply::Body(forwarded.body.into()));
         }
-        let denied =
+        let denied: Vec<(String, String)> =
             reply.events().iter().zip(&rulings).filter_map(|(event, ruling)| denied_call(event, ruling)).collect();
+        // A call that waits for a reviewer is no mistake of the model.
+        let is_mistaken = !denied.is_empty() && !has_asked && !self.options.shadow;
+        let mut next_request = None;
+        if is_mistaken && left > 0 {
+            let denials: Vec<(Text, String)> =
+                denied.iter().map(|(id, text)| (id.as_str().into(), text.clone())).collect();
+            next_request = reply.correct_request(request, &denials);
+        } else if is_mistaken && left < self.options.corrections {
+            for (event, ruling) in reply.events().iter().zip(&mut rulings) {
+                if let (Kind::ToolCall, Ruling::Deny { text }) = (&event.kind, ruling) {
+                    APOLOGY.clone_into(text);
+                }
+            }
+        }
         let settled = match reply.settle(&rulings) {
             Ok(settled) => settled,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
         };
+        if let Some(next_request) = next_request {
+            self.replied.fetch_add(reply.events().len(), Ordering::Relaxed);
+            let next_request = Bytes::from(next_request);
+            return Ok(SettledReply::Refused(Box::new(RefusedReply { settled, denied, next_request })));
+        }
         self.remember(sent, &settled.sent, denied).await?;
-        self.send_body(settled.body.into()).await
+        Ok(SettledReply::Body(settled.body.into()))
     }
 
-    async fn send_body(&self, bytes: Bytes) -> Result<ExchangeEnd, Stop> {
+    pub(crate) async fn send_body(&self, bytes: Bytes) -> Result<ExchangeEnd, Stop> {
         self.perform(ExchangeStep::SendBody(bytes)).await?;
         Ok(ExchangeEnd::Complete)
     }
 
     /// Decides on all events of a reply, in one save where possible. If all are forwarded, the same save holds the
-    /// memory after the reply. Returns the rulings, and whether that memory was saved.
+    /// memory after the reply.
     async fn rule_all(
         &self,
         before: &SessionMemory,
         events: &[Event],
         sent: &[Vec<SentItem>],
-    ) -> Result<(Vec<Ruling>, bool), Stop> {
+    ) -> Result<RuledEvents, Stop> {
         let numbered: Vec<Event> =
             events.iter().enumerate().map(|(place, event)| self.number_reply(event, place)).collect();
         let decided = loop {
@@ -68,10 +148,13 @@ impl Life {
         };
         let mut rulings = Vec::with_capacity(events.len());
         let Some((decisions, is_next)) = decided else {
+            let mut has_asked = false;
             for (place, event) in events.iter().enumerate() {
-                rulings.push(self.rule(event, place).await?);
+                let (ruling, asked) = self.rule(event, place).await?;
+                rulings.push(ruling);
+                has_asked |= asked;
             }
-            return Ok((rulings, false));
+            return Ok(RuledEvents { rulings, is_remembered: false, has_asked });
         };
         // Reviewers are asked about all calls at once, and all wait until the same time.
         let mut asked = Vec::with_capacity(events.len());
@@ -80,13 +163,14 @@ impl Life {
         }
         // Grants are spent after all approvals are answered: a client that disconnects before that was sent nothing.
         let waiting: Vec<String> = asked.iter().flatten().cloned().collect();
-        if !waiting.is_empty() {
+        let has_asked = !waiting.is_empty();
+        if has_asked {
             self.perform(ExchangeStep::Wait(waiting)).await?;
         }
         for ((event, decision), asked) in numbered.iter().zip(&decisions).zip(asked) {
             rulings.push(self.rule_decided(event, decision, asked).await?);
         }
-        Ok((rulings, is_next))
+        Ok(RuledEvents { rulings, is_remembered: is_next, has_asked })
     }
 
     /// Remembers the items that the client was sent: it sends them again, and they are not judged twice.

@@ -14,6 +14,9 @@ use crate::notes;
 use crate::ruling::{can_be_withheld, denial, ruling};
 use crate::step::ExchangeFailure;
 
+/// How many events of a request are decided on before others get their turn.
+const MAX_EVENTS_AT_ONCE: usize = 128;
+
 /// How often a request is tried while other exchanges change its session.
 const MAX_ATTEMPTS: usize = 20;
 
@@ -41,10 +44,14 @@ impl Life {
                 return self.refuse_length().await;
             }
             let new = self.new_events(&memory, request, &diff);
-            let events = new.iter().map(|new| new.event.clone()).collect();
+            let mut events: Vec<Event> = new.iter().map(|new| new.event.clone()).collect();
+            let mut decisions = self.decide_ahead(&mut events).await?;
+            let is_forwarded = decisions.iter().all(|decision| decision.action == Action::Forward);
             // If a note or an answer has to be added, the next memory depends on more than the decisions.
-            let next = memory.owes_nothing().then(|| Arc::new(memory.after_request(&diff.known)));
-            let Some((decisions, is_next)) = self.decide_atomic(events, true, next.clone()).await? else { continue };
+            let next = memory.owes_nothing() && is_forwarded;
+            let next = next.then(|| Arc::new(memory.after_request(&diff.known)));
+            let Some((last, is_next)) = self.decide_atomic(events, true, next.clone()).await? else { continue };
+            decisions.extend(last);
             let mut memory = next.filter(|_| is_next).unwrap_or(memory);
             // All new items are forwarded, and no known one is altered: the request is sent as it came.
             if is_next && memory.alterations() == 0 {
@@ -97,6 +104,17 @@ impl Life {
         }
         let message = "session is busy: too many concurrent updates; retry";
         Err(Stop::Fail(ExchangeFailure::failed(503, "session.crowded", message)))
+    }
+
+    /// Decides on all events but the last ones, part by part, and leaves the last ones. Others get their turn in between. If
+    /// the request has to be tried again, its events are known by their delivery numbers and get the same decisions.
+    async fn decide_ahead(&self, events: &mut Vec<Event>) -> Result<Vec<Arc<Decision>>, Stop> {
+        let mut decisions = Vec::new();
+        while events.len() > MAX_EVENTS_AT_ONCE {
+            let rest = events.split_off(MAX_EVENTS_AT_ONCE);
+            decisions.extend(self.decide(std::mem::replace(events, rest), true).await?);
+        }
+        Ok(decisions)
     }
 
     async fn refuse_length<T>(&self) -> Result<T, Stop> {

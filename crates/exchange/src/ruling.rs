@@ -1,5 +1,7 @@
 //! Derives rulings from decisions; no other module does.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use lictor_event::{Event, Kind};
 use lictor_judge::guard::{Action, Decision};
@@ -18,6 +20,10 @@ const DENIED: &str = "This step was not carried out: a reviewer denied it. Do no
 /// The text that the model reads for a call that only the vendor can make, and that must be changed or approved first.
 const VENDOR_CALL: &str = "This step was not carried out: it would have to be changed or approved first, which is not \
                            possible for a tool that the provider runs. Use another tool.";
+
+/// What the client reads instead of a call that was denied although the model was told why: it may be shown to a person,
+/// who has no use for the reasons of a policy.
+pub(crate) const APOLOGY: &str = "I am sorry, I cannot do that here.";
 
 /// Returns the text that is sent in place of an event that is not forwarded.
 pub fn denial(decision: &Decision, approval: Option<&str>) -> String {
@@ -57,33 +63,34 @@ pub(crate) fn denied_call(event: &Event, ruling: &Ruling) -> Option<(String, Str
 }
 
 impl Life {
-    /// Decides on the `place`th event of the reply, and returns the ruling on it.
-    pub(crate) async fn rule(&self, event: &Event, place: usize) -> Result<Ruling, Stop> {
+    /// Decides on the `place`th event of the reply. Returns the ruling on it, and whether a reviewer was asked.
+    pub(crate) async fn rule(&self, event: &Event, place: usize) -> Result<(Ruling, bool), Stop> {
         if event.kind == Kind::ToolCall
             && let Some(ruling) = self.spend_grant(event).await?
         {
-            return Ok(ruling);
+            return Ok((ruling, false));
         }
         if asks_vendor(event)
             && let Some(ruling) = self.rule_vendor_call(event).await?
         {
-            return Ok(ruling);
+            return Ok((ruling, false));
         }
         let event = self.number_reply(event, place);
-        let decisions = self.decide(vec![event.clone()]).await?;
+        let decisions = self.decide(vec![event.clone()], false).await?;
         let Some(decision) = decisions.first() else { return Err(unexpected(&StepResult::Done)) };
         let asked = self.ask_reviewer(&event, decision).await?;
         if let Some(id) = &asked {
             self.perform(ExchangeStep::Wait(vec![id.clone()])).await?;
         }
-        self.rule_decided(&event, decision, asked).await
+        let has_asked = asked.is_some();
+        Ok((self.rule_decided(&event, decision, asked).await?, has_asked))
     }
 
     /// Returns the event with its delivery number, derived from the exchange and the place in it.
     pub(crate) fn number_reply(&self, event: &Event, place: usize) -> Event {
         let mut hash = blake3::Hasher::new();
         hash.update(self.id.as_bytes());
-        hash.update(&(place as u64).to_be_bytes());
+        hash.update(&((self.replied.load(Ordering::Relaxed) + place) as u64).to_be_bytes());
         self.stamp(event.clone(), number(hash.finalize()))
     }
 
@@ -146,7 +153,8 @@ impl Life {
         }
     }
 
-    /// Returns the ruling on a call that a reviewer has approved before: it was judged then, and is part of the trace.
+    /// Returns the ruling on a call that a reviewer has approved before: it is part of the trace since then. If something
+    /// else objects to it by now, the approval is spent and excuses nothing, and there is no ruling.
     async fn spend_grant(&self, event: &Event) -> Result<Option<Ruling>, Stop> {
         let call = call_hash(event);
         loop {
@@ -158,6 +166,13 @@ impl Life {
             let Some(grant) = std::sync::Arc::make_mut(&mut memory).spend(&call) else { return Ok(None) };
             if !self.save(memory).await? {
                 continue;
+            }
+            let preview = match self.perform(ExchangeStep::Preview(Box::new(self.assign(event.clone())))).await? {
+                StepResult::Preview(preview) => preview,
+                other => return Err(unexpected(&other)),
+            };
+            if !grant.covers(&preview) {
+                return Ok(None);
             }
             let mut record = serde_json::Map::new();
             record.insert("type".into(), json!("carried_out"));

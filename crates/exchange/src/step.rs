@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lictor_event::Event;
 use lictor_judge::guard::{Decision, Preview};
-use lictor_wire::SessionHints;
+use lictor_wire::{SessionHints, UnknownFields};
 use serde_json::{Map, Value};
 
 use crate::approval::ApprovalRequest;
@@ -24,16 +24,33 @@ pub struct ExchangeOptions {
     pub held: usize,
     /// How many items of a session are remembered.
     pub items: usize,
+    /// What happens to fields of replies that Lictor does not know.
+    pub unknown_fields: UnknownFields,
+    /// How often the model is asked again after all its calls were denied, so that the agent gets a reply it can go on
+    /// with. Replies that are streamed are not asked for again.
+    pub corrections: usize,
+    /// Whether the reply is judged; a count of tokens has nothing to judge.
+    pub judges_reply: bool,
 }
 
 impl Default for ExchangeOptions {
     fn default() -> ExchangeOptions {
-        ExchangeOptions { shadow: false, previews_text: false, hold_back: 0, held: 16 << 20, items: 20_000 }
+        ExchangeOptions {
+            shadow: false,
+            previews_text: false,
+            hold_back: 0,
+            held: 16 << 20,
+            items: 20_000,
+            unknown_fields: UnknownFields::default(),
+            corrections: 2,
+            judges_reply: true,
+        }
     }
 }
 
 /// The next step. The comments say what the driver reports; it may always report [`Failed`](StepResult::Failed) or
 /// [`ClientGone`](StepResult::ClientGone) instead.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Debug)]
 pub enum ExchangeStep {
     /// Name the session, by the hints in the body: [`Identity`](StepResult::Identity).
@@ -70,6 +87,9 @@ pub enum ExchangeStep {
     /// Send the request: [`Reply`](StepResult::Reply), [`Stream`](StepResult::Stream), or
     /// [`Unjudged`](StepResult::Unjudged) if the driver forwarded an answer without anything to judge.
     SendUpstream(Bytes),
+    /// Send a request to the upstream again, with what was wrong with its last reply: [`Reply`](StepResult::Reply), or
+    /// [`Unjudged`](StepResult::Unjudged) if it gives none. Nothing of it reaches the client.
+    AskAgain(Bytes),
     /// Read more of the stream: [`Bytes`](StepResult::Bytes), [`End`](StepResult::End) or [`Cut`](StepResult::Cut).
     Read,
     /// Send the client the whole body of its reply: [`Done`](StepResult::Done).
@@ -98,6 +118,7 @@ pub struct DecideQuestion {
 }
 
 /// The result of a step, which the driver reports.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Debug)]
 pub enum StepResult {
     /// The step is done.
@@ -170,6 +191,7 @@ impl ExchangeFailure {
 }
 
 /// How an exchange ended.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeEnd {
     /// The client was sent all of the reply.
@@ -197,4 +219,8 @@ pub struct ExchangeCounts {
     pub unchecked: u64,
     /// Whether the history of the session was edited, cut or rewound.
     pub history_changed: bool,
+    /// Fields and events of the reply that the client did not get, because Lictor does not know them.
+    pub stripped: u64,
+    /// How often the model was asked again.
+    pub corrections: u64,
 }

@@ -18,21 +18,21 @@ use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
 const CONTEXT_BYTES: usize = 512;
 
 /// A reply that is streamed.
-struct StreamState {
-    stream: Stream,
-    actions: VecDeque<StreamAction>,
+pub(crate) struct StreamState {
+    pub(crate) stream: Stream,
+    pub(crate) actions: VecDeque<StreamAction>,
     /// How many events were ruled on.
     ruled: usize,
     /// The calls that were denied, and the texts that are sent instead.
     denied: Vec<(String, String)>,
     /// Whether an incomplete event was judged.
-    was_torn: bool,
+    pub(crate) was_torn: bool,
     /// The withheld parts of texts, by text.
     withheld: BTreeMap<usize, WithheldText>,
     /// The items of the reply that the memory has.
     remembered: Option<Vec<Vec<SentItem>>>,
     /// Whether the client has disconnected.
-    is_gone: bool,
+    pub(crate) is_gone: bool,
     /// Whether everything was sent so far.
     is_reading: bool,
 }
@@ -51,19 +51,9 @@ struct WithheldText {
 impl Life {
     /// Judges a stream while it is sent to the client. `before` is the memory as of when the request was sent.
     pub(crate) async fn judge_stream(&self, before: &SessionMemory) -> Result<ExchangeEnd, Stop> {
-        let limits = StreamLimits { held: self.options.held, hold_back: self.hold_back() };
-        let mut state = StreamState {
-            stream: Stream::new(self.api, limits),
-            actions: VecDeque::new(),
-            ruled: 0,
-            denied: Vec::new(),
-            was_torn: false,
-            withheld: BTreeMap::new(),
-            remembered: None,
-            is_gone: false,
-            is_reading: true,
-        };
+        let mut state = self.open_stream();
         let stopped = self.follow(before, &mut state).await;
+        self.count(|counts| counts.stripped += state.stream.stripped().count as u64);
         let was_cut = match stopped {
             Ok(was_cut) => was_cut,
             // The head was sent: the error is reported within the stream, and the stream ends.
@@ -94,8 +84,24 @@ impl Life {
         }
     }
 
-    fn hold_back(&self) -> usize {
-        if self.options.shadow { 0 } else { self.options.hold_back }
+    /// Returns the state of a stream that begins.
+    pub(crate) fn open_stream(&self) -> StreamState {
+        let limits = StreamLimits {
+            held: self.options.held,
+            hold_back: if self.options.shadow { 0 } else { self.options.hold_back },
+            unknown_fields: self.options.unknown_fields,
+        };
+        StreamState {
+            stream: Stream::new(self.api, limits),
+            actions: VecDeque::new(),
+            ruled: 0,
+            denied: Vec::new(),
+            was_torn: false,
+            withheld: BTreeMap::new(),
+            remembered: None,
+            is_gone: false,
+            is_reading: true,
+        }
     }
 
     /// Reads the stream to its end. Returns whether the connection broke.
@@ -109,6 +115,7 @@ impl Life {
                 other => return Err(unexpected(&other)),
             };
             state.is_reading = false;
+            self.replies_as(state.stream.id());
             state.actions.extend(actions);
             self.play(before, state).await?;
             if let Some(was_cut) = last {
@@ -118,7 +125,7 @@ impl Life {
     }
 
     /// Performs the actions of the stream until it needs more bytes.
-    async fn play(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
+    pub(crate) async fn play(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
         while let Some(next) = state.actions.pop_front() {
             let more = match next {
                 StreamAction::Release(_) if state.is_gone => continue,
@@ -127,12 +134,15 @@ impl Life {
                     if state.stream.is_complete() {
                         self.remember_once(before, state).await?;
                     }
-                    self.perform(ExchangeStep::SendPiece(Bytes::from(bytes))).await?;
+                    // In shadow mode the client has the bytes as they came.
+                    if !self.options.shadow {
+                        self.perform(ExchangeStep::SendPiece(Bytes::from(bytes))).await?;
+                    }
                     continue;
                 }
                 StreamAction::Judge(event) => {
                     state.was_torn |= event.more.get("truncated").is_some();
-                    let ruling = self.rule(&event, state.ruled).await?;
+                    let (ruling, _) = self.rule(&event, state.ruled).await?;
                     state.ruled += 1;
                     state.denied.extend(denied_call(&event, &ruling));
                     self.record_shown(state, &ruling).await?;
@@ -218,7 +228,7 @@ impl Life {
     }
 
     /// Remembers the reply as far as it was sent, unless the memory has it already.
-    async fn remember_once(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
+    pub(crate) async fn remember_once(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
         let sent = state.stream.sent();
         if state.remembered.as_ref() != Some(&sent) {
             self.remember(before, &sent, state.denied.clone()).await?;

@@ -156,6 +156,8 @@ pub(crate) enum Unread {
     BrokenOff,
     /// Its type is not JSON.
     Type,
+    /// Its characters are not in UTF-8.
+    Charset,
     /// Its content encoding is not supported.
     Encoding,
     /// It does not match its content encoding.
@@ -170,6 +172,7 @@ impl Unread {
             Unread::TooSlow => (408, "body.too_slow", "request timeout: the body did not arrive in time"),
             Unread::BrokenOff => (400, "body.broken_off", "request body ended early"),
             Unread::Type => (415, "body.type", "unsupported Content-Type; use application/json"),
+            Unread::Charset => (415, "body.charset", "unsupported charset in Content-Type; use utf-8"),
             Unread::Encoding => (415, "body.encoding", "unsupported Content-Encoding; use gzip or zstd"),
             Unread::Damaged => (400, "body.damaged", "request body does not match its Content-Encoding"),
         }
@@ -203,11 +206,20 @@ where
     }
 }
 
+/// Whether a content type names another charset than UTF-8. Some readers follow it, others take every body for UTF-8.
+pub(crate) fn has_other_charset(content_type: &str) -> bool {
+    let charsets = content_type.split(';').skip(1).filter_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+    });
+    charsets.into_iter().any(|charset| !matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii"))
+}
+
 /// Decompresses a body by its content encoding, to at most `most` bytes and at most `inflation` times its size.
 pub(crate) fn unpack(encoding: &str, packed: &Bytes, most: usize, inflation: usize) -> Result<Bytes, Unread> {
     let reader: Box<dyn Read + '_> = match encoding.trim().to_ascii_lowercase().as_str() {
         "" | "identity" => return Ok(packed.clone()),
-        "gzip" | "x-gzip" => Box::new(flate2::read::GzDecoder::new(packed.as_ref())),
+        "gzip" | "x-gzip" => Box::new(flate2::read::MultiGzDecoder::new(packed.as_ref())),
         "zstd" => Box::new(zstd::stream::read::Decoder::new(packed.as_ref()).map_err(|_| Unread::Damaged)?),
         _ => return Err(Unread::Encoding),
     };
@@ -257,6 +269,18 @@ mod tests {
     }
 
     #[test]
+    fn other_charsets_are_noticed() {
+        for content_type in
+            ["application/json", "application/json; charset=utf-8", "text/event-stream;charset=\"UTF-8\""]
+        {
+            assert!(!has_other_charset(content_type), "{content_type}");
+        }
+        for content_type in ["application/json; charset=utf-16", "application/json;a=b; Charset=\"utf-7\""] {
+            assert!(has_other_charset(content_type), "{content_type}");
+        }
+    }
+
+    #[test]
     fn packed_bodies_are_bounded_in_size_and_ratio() {
         let text = b"{\"model\":\"m\"}".repeat(10);
         assert_eq!(unpack("gzip", &gzip(&text), 1 << 20, 100).unwrap(), text);
@@ -268,6 +292,8 @@ mod tests {
         assert_eq!(unpack("br", &packed, 1 << 20, 100), Err(Unread::Encoding));
         assert_eq!(unpack("gzip, gzip", &packed, 1 << 20, 100), Err(Unread::Encoding));
         assert_eq!(unpack("gzip", &packed, 1 << 20, 100), Err(Unread::Damaged));
+        let members: Bytes = [gzip(&text), gzip(&text)].concat().into();
+        assert_eq!(unpack("gzip", &members, 1 << 20, 100).unwrap(), text.repeat(2), "all members are read");
         let cut = gzip(&text);
         assert_eq!(unpack("gzip", &cut.slice(..cut.len() - 9), 1 << 20, 100), Err(Unread::Damaged));
     }

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyper::Uri;
+use lictor_wire::UnknownFields;
 
-use crate::identity::KeyHash;
+use crate::identity::{KeyHash, SessionSource};
 pub use section::ConfigErrors;
 
 /// The configuration of a gateway.
@@ -35,6 +36,10 @@ pub struct Config {
     pub forward: Vec<String>,
     /// Whether everything is judged and recorded but forwarded unchanged (shadow mode).
     pub shadow: bool,
+    /// What may name a session besides ids that are meant for it, in this order.
+    pub session_from: Vec<SessionSource>,
+    /// What happens to fields of replies that Lictor does not know.
+    pub unknown_fields: UnknownFields,
     /// The address of the OTLP collector for spans, JSON over HTTP, such as `http://127.0.0.1:4318`.
     pub collector: Option<Uri>,
     /// Bounds on everything that comes from outside.
@@ -58,6 +63,8 @@ pub struct GatewayLimits {
     pub held: usize,
     /// Bytes at the end of streamed text that are held back, since a chunk may end within a word.
     pub hold_back: usize,
+    /// How often a model is asked again after all calls of its reply were denied.
+    pub corrections: usize,
     /// Timeout for the head of a request.
     pub head: Duration,
     /// Timeout between requests of a connection.
@@ -86,6 +93,7 @@ impl Default for GatewayLimits {
             items: 20_000,
             held: 16 << 20,
             hold_back: 256,
+            corrections: 2,
             head: Duration::from_secs(10),
             idle: Duration::from_secs(75),
             body_idle: Duration::from_secs(30),
@@ -112,6 +120,8 @@ impl Config {
             control_keys: Vec::new(),
             forward: Vec::new(),
             shadow: false,
+            session_from: Vec::new(),
+            unknown_fields: UnknownFields::default(),
             collector: None,
             limits: GatewayLimits::default(),
         }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use lictor_policy::glob::Glob;
 use lictor_warden::RefusedInput;
 use lictor_wire::{Api, Route};
@@ -45,6 +45,8 @@ pub(crate) struct HttpExchange {
     client: oneshot::Sender<Response<AnswerBody>>,
     /// The sender of the body, if it is a stream.
     pieces: Option<Pieces>,
+    /// Whether the body is forwarded as it came, compressed or not.
+    is_body_raw: bool,
 }
 
 /// Why an exchange ends early.
@@ -88,6 +90,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         caller,
         client,
         pieces: None,
+        is_body_raw: false,
     };
     let api = route(&exchange.head).api();
     let shared = Arc::clone(gateway);
@@ -146,6 +149,10 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
             gateway.metrics.unwritten.fetch_add(1, Ordering::Relaxed);
         }
         gateway.journal.say(&gateway.metrics, "audit_unavailable", json!({"reason": reason}));
+        // In shadow mode a record that cannot be written is counted and lost: requests must not wait for it.
+        if gateway.config.shadow {
+            return;
+        }
         tokio::time::sleep(RECORD_RETRY_INTERVAL).await;
     }
     gateway.metrics.unwritten.fetch_sub(u64::from(is_unwritten), Ordering::Relaxed);
@@ -158,6 +165,7 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
 fn route(head: &Parts) -> Destination {
     match Api::route(head.method.as_str(), head.uri.path()) {
         Route::Judged(api) => Destination::Judged(api),
+        Route::Counted(api) => Destination::Counted(api),
         Route::Harmless(api) => Destination::Unjudged(Some(api)),
         Route::Unknown => Destination::Unknown,
     }
@@ -177,13 +185,15 @@ fn is_plain(path: &str) -> bool {
 /// Whether a path differs from a judged route only by case or a trailing slash: a lenient upstream may treat it as one.
 fn resembles_judged(method: &str, path: &str) -> bool {
     let strict = path.trim_end_matches('/').to_ascii_lowercase();
-    matches!(Api::route(method, &strict), Route::Judged(_))
+    matches!(Api::route(method, &strict), Route::Judged(_) | Route::Counted(_))
 }
 
 /// The kind of route of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Destination {
     Judged(Api),
+    /// The body is judged, the reply is a number.
+    Counted(Api),
     Unjudged(Option<Api>),
     Unknown,
 }
@@ -191,7 +201,7 @@ enum Destination {
 impl Destination {
     fn api(self) -> Option<Api> {
         match self {
-            Destination::Judged(api) => Some(api),
+            Destination::Judged(api) | Destination::Counted(api) => Some(api),
             Destination::Unjudged(api) => api,
             Destination::Unknown => None,
         }
@@ -205,7 +215,8 @@ impl HttpExchange {
             self.account.is_about(api);
         }
         let stopped = match self.is_route_allowed(destination) {
-            Ok(Destination::Judged(api)) => self.handle_judged(api, body).await,
+            Ok(Destination::Judged(api)) => self.handle_judged(api, true, body).await,
+            Ok(Destination::Counted(api)) => self.handle_judged(api, false, body).await,
             Ok(_) => self.proxy_unjudged(body).await,
             Err(Stop::Tell(outcome, response)) => {
                 let path = self.head.uri.path().as_bytes().to_vec();
@@ -236,6 +247,9 @@ impl HttpExchange {
         }
         let path = self.head.uri.path();
         let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
+        if (!is_plain(path) || is_near) && config.shadow {
+            return Ok(Destination::Unjudged(None));
+        }
         if !is_plain(path) || is_near {
             let message = "path is not normalized: remove `..`, `//`, unneeded percent-encoding and capital letters";
             return Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(400, "route.path", message)));
@@ -261,6 +275,15 @@ impl HttpExchange {
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
         read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.response().into()))?;
+        // A service that reads the body of a GET would read a text that was not judged.
+        let reads_nothing = matches!(self.head.method, Method::GET | Method::HEAD);
+        if reads_nothing && !bytes.is_empty() && !self.gateway.config.shadow {
+            let message = "a request with this method has no body here; remove the body";
+            let response = ErrorResponse::new(400, "body.unexpected", message);
+            self.record_refusal(&response.code, bytes.to_vec()).await?;
+            return Err(Stop::Tell(Outcome::Refused, response));
+        }
+        self.is_body_raw = true;
         let response = self.ask_upstream(bytes).await?;
         let (head, body) = response.into_parts();
         let (bytes, read) = body::read(body, limits.body, limits.answer).await;
@@ -274,7 +297,7 @@ impl HttpExchange {
             return Err(Stop::Tell(Outcome::Truncated, response));
         }
         let ended = if head.status.is_success() { Outcome::Done } else { Outcome::UpstreamError };
-        self.send_body(head.status, &head.headers, bytes)?;
+        self.send_unchanged(head.status, &head.headers, bytes)?;
         self.account.ends(ended, None);
         Ok(())
     }
@@ -288,7 +311,10 @@ impl HttpExchange {
             gateway.in_flight.begin(&gateway.sessions, &account, &policy).await
         };
         let (begun, answered) = tokio::join!(begun, self.forward(bytes));
-        begun?;
+        // In shadow mode no record is a reason to stop.
+        if !self.gateway.config.shadow {
+            begun?;
+        }
         answered
     }
 
@@ -299,6 +325,9 @@ impl HttpExchange {
         let mut headers = upstream::request_headers(&self.head.headers);
         if !bytes.is_empty() {
             headers.insert("content-length", HeaderValue::from(bytes.len()));
+        }
+        if let Some(encoding) = self.head.headers.get("content-encoding").filter(|_| self.is_body_raw) {
+            headers.insert("content-encoding", encoding.clone());
         }
         let address = self.upstream_address().clone();
         let asked = gateway.upstream.ask(&address, self.head.method.clone(), &path, headers, bytes);
@@ -313,7 +342,19 @@ impl HttpExchange {
             Stop::Tell(Outcome::UpstreamGone, none.response().into())
         })?;
         self.account.upstream_status.store(response.status().as_u16(), Ordering::Relaxed);
+        self.check_status(response.status())?;
         Ok(response)
+    }
+
+    /// Refuses a redirect, which would send the client and its key past the gateway, and a change of protocols.
+    fn check_status(&self, status: StatusCode) -> Result<(), Stop> {
+        let is_unchanged = status == StatusCode::NOT_MODIFIED && self.head.method != Method::POST;
+        if is_unchanged || !(status.is_redirection() || status.is_informational()) {
+            return Ok(());
+        }
+        let message =
+            format!("the upstream answered with status {}: set `upstream` to its final address", status.as_u16());
+        Err(Stop::Tell(Outcome::UpstreamError, ErrorResponse::new(502, "upstream.redirect", message)))
     }
 
     fn upstream_address(&self) -> &Uri {
@@ -323,13 +364,19 @@ impl HttpExchange {
         config.messages_upstream.as_ref().filter(|_| is_messages).unwrap_or(&config.upstream)
     }
 
-    /// Sends the client a whole answer.
+    /// Sends the client a whole answer that was decompressed.
     fn send_body(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
+        let mut headers = headers.clone();
+        headers.remove("content-encoding");
+        self.send_unchanged(status, &headers, bytes)
+    }
+
+    /// Sends the client a whole answer as it came.
+    fn send_unchanged(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
         self.account.sent_down(&bytes);
         let mut response = Response::new(body::whole_within(bytes, self.gateway.config.limits.write));
         *response.status_mut() = status;
         *response.headers_mut() = upstream::response_headers(headers);
-        response.headers_mut().remove("content-encoding");
         self.send_head(response)
     }
 

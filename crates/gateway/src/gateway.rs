@@ -6,6 +6,7 @@ use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::config::Config;
+use crate::continuations::Continuations;
 use crate::drop_on_thread::DropOnThread;
 use crate::identity::{EVERYBODY, Namer};
 use crate::in_flight::InFlight;
@@ -24,6 +25,7 @@ pub(crate) struct Gateway {
     pub(crate) judges: Judges,
     pub(crate) sessions: Sessions,
     pub(crate) namer: Namer,
+    pub(crate) continuations: Continuations,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
@@ -66,6 +68,7 @@ impl Gateway {
             sessions,
             in_flight,
             namer,
+            continuations: Continuations::default(),
             metrics,
             journal,
             spans,

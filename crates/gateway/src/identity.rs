@@ -79,8 +79,37 @@ pub(crate) enum Origin {
     Body,
     /// In the trace that the request belongs to.
     Trace,
-    /// No id: all requests of a principal, or of a credential, are one session.
+    /// The end user that the body names.
+    User,
+    /// The response that the request continues.
+    Previous,
+    /// No id: the conversation is known by its first message.
+    History,
+    /// Neither an id nor a message: all such requests of a principal, or of a credential, are one session.
     Principal,
+}
+
+/// What may name a session besides ids that are meant for it.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionSource {
+    /// The trace id of `traceparent`. A client with OpenTelemetry may begin a trace for each request.
+    Traceparent,
+    /// The end user: all requests of a user are one session.
+    User,
+}
+
+/// What a body says about its session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BodyHints<'a> {
+    /// The id of the session or of a conversation that the vendor keeps.
+    pub(crate) id: Option<&'a str>,
+    /// The end user.
+    pub(crate) user: Option<&'a str>,
+    /// The first message of the user, as a hash.
+    pub(crate) opening: Option<&'a [u8]>,
+    /// The response that the request continues.
+    pub(crate) previous: Option<&'a str>,
 }
 
 impl Origin {
@@ -89,6 +118,9 @@ impl Origin {
             Origin::Header => "header",
             Origin::Body => "body",
             Origin::Trace => "traceparent",
+            Origin::User => "user",
+            Origin::Previous => "previous_response",
+            Origin::History => "history",
             Origin::Principal => "principal",
         }
     }
@@ -112,7 +144,7 @@ impl Caller {
     pub(crate) fn of(headers: &HeaderMap, tenants: &BTreeMap<KeyHash, String>) -> Caller {
         let credential = KeyHash::of(credential(headers).unwrap_or_default());
         let tenant = tenants.get(&credential);
-        let principal = text(headers, PRINCIPAL_HEADER).filter(|name| !name.is_empty()).map(str::to_owned);
+        let principal = any_text(headers, PRINCIPAL_HEADER).filter(|name| !name.is_empty());
         let is_known = tenant.is_some();
         Caller { tenant: tenant.map_or(EVERYBODY, String::as_str).to_owned(), credential, is_known, principal }
     }
@@ -141,6 +173,14 @@ fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// Returns a header whose value may have any characters. Bytes that are not UTF-8 are read as Latin-1, so that no two
+/// values become one.
+fn any_text(headers: &HeaderMap, name: &str) -> Option<String> {
+    let bytes = headers.get(name)?.as_bytes().trim_ascii();
+    let latin = || bytes.iter().map(|byte| char::from(*byte)).collect();
+    Some(std::str::from_utf8(bytes).map_or_else(|_| latin(), str::to_owned))
 }
 
 /// The session of a request.
@@ -177,16 +217,39 @@ impl Namer {
         self.mac.clone()
     }
 
-    /// Returns the session of a request: by the application's header, else the body, else the trace, else the caller.
-    pub(crate) fn session(&self, caller: &Caller, headers: &HeaderMap, in_body: Option<&str>) -> SessionKey {
-        let present = |id: &&str| !id.is_empty();
-        let found = text(headers, SESSION_HEADER)
-            .filter(present)
-            .map(|id| (Origin::Header, id))
-            .or_else(|| in_body.filter(present).map(|id| (Origin::Body, id)))
-            .or_else(|| Some((Origin::Trace, trace_id(text(headers, "traceparent")?)?)))
-            .unwrap_or_else(|| (Origin::Principal, caller.principal.as_deref().unwrap_or_default()));
-        SessionKey { name: self.name(caller, found.0, found.1), origin: found.0 }
+    /// Returns the session of a request: by the application's header, else an id in the body, else the sources that the
+    /// configuration lists, else the conversation itself. A request that continues another has none here.
+    pub(crate) fn session(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        body: BodyHints<'_>,
+        sources: &[SessionSource],
+    ) -> SessionKey {
+        let named = |origin: Origin, id: Option<&str>| {
+            let id = id.filter(|id| !id.is_empty())?;
+            Some(SessionKey { name: self.name(caller, origin, id), origin })
+        };
+        let in_header = any_text(headers, SESSION_HEADER);
+        let listed = || {
+            sources.iter().find_map(|source| match source {
+                SessionSource::Traceparent => named(Origin::Trace, trace_id(text(headers, "traceparent")?)),
+                SessionSource::User => named(Origin::User, body.user),
+            })
+        };
+        // The principal tells two conversations apart that begin alike.
+        let principal = caller.principal.as_deref().unwrap_or_default();
+        let conversation = || {
+            let opening = body.opening.filter(|_| body.previous.is_none())?;
+            named(Origin::History, Some(&format!("{}/{principal}", hex(opening))))
+        };
+        let by_principal =
+            || SessionKey { name: self.name(caller, Origin::Principal, principal), origin: Origin::Principal };
+        named(Origin::Header, in_header.as_deref())
+            .or_else(|| named(Origin::Body, body.id))
+            .or_else(listed)
+            .or_else(conversation)
+            .unwrap_or_else(by_principal)
     }
 
     /// Returns the name of a caller's session with this id. The same id in a header and in a body names one session.
@@ -194,6 +257,9 @@ impl Namer {
         let kind = match origin {
             Origin::Header | Origin::Body => "id",
             Origin::Trace => "trace",
+            Origin::User => "user",
+            Origin::Previous => "previous",
+            Origin::History => "history",
             Origin::Principal => "principal",
         };
         // A listed tenant may use several keys; other callers are distinguished by their keys.
@@ -238,9 +304,39 @@ mod tests {
     }
 
     fn session(fields: &[(&'static str, &str)], in_body: Option<&str>) -> SessionKey {
+        session_of(fields, BodyHints { id: in_body, ..BodyHints::default() }, &[SessionSource::Traceparent])
+    }
+
+    fn session_of(fields: &[(&'static str, &str)], body: BodyHints<'_>, sources: &[SessionSource]) -> SessionKey {
         let tenants = BTreeMap::from([(KeyHash::of("a1"), "a".to_owned()), (KeyHash::of("a2"), "a".to_owned())]);
         let headers = headers(fields);
-        Namer::new([7; 32]).session(&Caller::of(&headers, &tenants), &headers, in_body)
+        Namer::new([7; 32]).session(&Caller::of(&headers, &tenants), &headers, body, sources)
+    }
+
+    #[test]
+    fn conversation_without_id_is_known_by_its_opening() {
+        let of = |opening: &[u8]| session_of(&[], BodyHints { opening: Some(opening), ..BodyHints::default() }, &[]);
+        assert_eq!(of(b"one"), of(b"one"));
+        assert_eq!(of(b"one").origin, Origin::History);
+        assert_ne!(of(b"one"), of(b"two"));
+        let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+        let body = BodyHints { opening: Some(b"one"), user: Some("ann"), ..BodyHints::default() };
+        assert_eq!(session_of(&[trace], body, &[]), of(b"one"), "a trace and a user count only if listed");
+        assert_eq!(session_of(&[trace], body, &[SessionSource::Traceparent]).origin, Origin::Trace);
+        assert_eq!(session_of(&[trace], body, &[SessionSource::User]).origin, Origin::User);
+    }
+
+    #[test]
+    fn session_ids_may_have_any_characters() {
+        let name = |value: &[u8]| {
+            let value = hyper::header::HeaderValue::from_bytes(value).unwrap();
+            let headers = HeaderMap::from_iter([(SESSION_HEADER.parse().unwrap(), value)]);
+            let caller = Caller::of(&headers, &BTreeMap::new());
+            Namer::new([7; 32]).session(&caller, &headers, BodyHints::default(), &[])
+        };
+        assert_eq!(name("Gespräch".as_bytes()).origin, Origin::Header);
+        assert_ne!(name("Gespräch".as_bytes()), name("Gesprach".as_bytes()));
+        assert_ne!(name(b"caf\xe9"), name(b"caf\xe8"));
     }
 
     #[test]

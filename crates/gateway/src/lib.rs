@@ -26,6 +26,7 @@ mod active_policy;
 mod body;
 mod clock;
 mod config;
+mod continuations;
 mod control;
 mod drop_on_thread;
 mod error_response;
@@ -49,7 +50,7 @@ mod waiting;
 
 pub use config::{Config, ConfigErrors, GatewayLimits};
 pub use hyper::Uri;
-pub use identity::KeyHash;
+pub use identity::{KeyHash, SessionSource};
 pub use process::{approvals, serve};
 pub use reload::PolicySource;
 pub use server::{Reloader, Server};

@@ -41,7 +41,8 @@ impl NoAnswer {
     /// Returns the status, the code for programs and the message for people.
     pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
-            NoAnswer::Unreachable | NoAnswer::BrokeOff => (502, "upstream.unreachable", "upstream is unreachable"),
+            NoAnswer::Unreachable => (502, "upstream.unreachable", "upstream is unreachable"),
+            NoAnswer::BrokeOff => (502, "upstream.broken_off", "the upstream closed the connection without an answer"),
             NoAnswer::TooSlow => (504, "upstream.too_slow", "upstream timeout"),
         }
     }
@@ -145,7 +146,8 @@ pub(crate) fn request_headers(headers: &HeaderMap) -> HeaderMap {
 
 /// Returns the fields of an answer for the client.
 pub(crate) fn response_headers(headers: &HeaderMap) -> HeaderMap {
-    without(headers, |name| name == "content-length")
+    // Fields of this name are the gateway's own; an upstream could pretend a session or a decision.
+    without(headers, |name| name == "content-length" || name.starts_with("x-lictor-"))
 }
 
 fn without(headers: &HeaderMap, gone: impl Fn(&str) -> bool) -> HeaderMap {

@@ -2,7 +2,7 @@
 
 use lictor_event::{Event, Kind, parse_time};
 use lictor_exchange::{ApprovalRequest, Grant};
-use lictor_json::Json;
+use lictor_json::{Json, Text};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError, StoredValue};
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
@@ -140,8 +140,11 @@ impl Waiting {
         let grant = settled.and_then(|settled| Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled));
         let answered = match (settled, grant) {
             (None, _) => Answered::TooLate,
-            (Some(_), Some(grant)) if allow => {
-                self.store_grant(gateway, grant).await?;
+            (Some(settled), Some(grant)) if allow => {
+                // The call is part of the trace now: a property that allows it once objects to it from here on.
+                let preview = gateway.judges.preview(&self.tenant, settled.event.clone()).await?;
+                let grant = Grant { excused: self.properties.clone(), until: self.until.clone(), ..grant };
+                self.store_grant(gateway, grant.excusing(preview.properties.iter().map(Text::as_str))).await?;
                 Answered::Allowed
             }
             (Some(_), _) if allow => Answered::StoppedAfterAll,

@@ -3,12 +3,14 @@
 //! The caller has parsed the text before, so it is well formed and no object has a duplicate key. All that is needed here
 //! is to find where a value begins and ends. Nothing recurses.
 
+use std::fmt;
 use std::ops::Range;
 
 use crate::{Json, Text, parse_str};
 
 /// One step on the path to a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum JsonStep {
     /// Into an object, by a key.
     Key(Text),
@@ -20,6 +22,7 @@ pub enum JsonStep {
 pub type JsonPath = Vec<JsonStep>;
 
 /// The change of the value at a path.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonEdit {
     /// Puts this value in its place. A key that the object lacks is added as its last member.
@@ -28,6 +31,8 @@ pub enum JsonEdit {
     Remove,
     /// Puts these before its first element. Only for arrays.
     Prepend(Vec<Json>),
+    /// Puts these after its last element. Only for arrays.
+    Append(Vec<Json>),
 }
 
 /// Returns a [`JsonPath`] of its steps: texts are keys, numbers are positions.
@@ -41,6 +46,15 @@ pub enum JsonEdit {
 #[macro_export]
 macro_rules! json_path {
     ($($step:expr),* $(,)?) => { $crate::JsonPath::from([$($crate::JsonStep::from($step)),*]) };
+}
+
+impl fmt::Display for JsonStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JsonStep::Key(key) => f.write_str(key),
+            JsonStep::Index(index) => write!(f, "{index}"),
+        }
+    }
 }
 
 impl From<&str> for JsonStep {
@@ -89,6 +103,9 @@ pub fn edit_text(text: &str, edits: &[(JsonPath, JsonEdit)]) -> Option<String> {
         changes.push(find_change(text, path, edit)?);
     }
     changes.sort_by_key(|(range, _)| (range.start, range.end));
+    if changes.windows(2).any(|pair| pair[1].0.start < pair[0].0.end) {
+        return edit_then_remove(text, edits);
+    }
     let (mut out, mut end) = (String::with_capacity(text.len()), 0);
     for (range, with) in changes {
         out.push_str(text.get(end..range.start)?);
@@ -99,13 +116,24 @@ pub fn edit_text(text: &str, edits: &[(JsonPath, JsonEdit)]) -> Option<String> {
     Some(out)
 }
 
+/// Edits where the last members of an object are removed together, so that both would take the comma between them.
+fn edit_then_remove(text: &str, edits: &[(JsonPath, JsonEdit)]) -> Option<String> {
+    let (removals, rest): (Vec<_>, Vec<_>) = edits.iter().cloned().partition(|(_, edit)| *edit == JsonEdit::Remove);
+    // Without removals they overlap because a path leads into another.
+    let removals: Vec<JsonPath> = removals.into_iter().map(|(path, _)| path).collect();
+    if removals.is_empty() {
+        return None;
+    }
+    remove_members(&edit_text(text, &rest)?, &removals)
+}
+
 /// Returns the range that an edit replaces, and the text that comes there.
 fn find_change(text: &str, path: &[JsonStep], edit: &JsonEdit) -> Option<(Range<usize>, String)> {
     let whole = skip_space(text, 0)..text.trim_end().len();
     let Some((last, parents)) = path.split_last() else {
         return match edit {
             JsonEdit::Set(value) => Some((whole, value.to_string())),
-            JsonEdit::Remove | JsonEdit::Prepend(_) => None,
+            JsonEdit::Remove | JsonEdit::Prepend(_) | JsonEdit::Append(_) => None,
         };
     };
     let parent = parents.iter().try_fold(whole, |range, step| Some(find_child(text, range, step)?.value))?;
@@ -117,6 +145,13 @@ fn find_change(text: &str, path: &[JsonStep], edit: &JsonEdit) -> Option<(Range<
             let written: Vec<String> = items.iter().map(Json::to_string).collect();
             let comma = if is_empty || written.is_empty() { "" } else { "," };
             Some((start..start, format!("{}{comma}", written.join(","))))
+        }
+        (Some(found), JsonEdit::Append(items), _) if text.get(found.value.clone())?.starts_with('[') => {
+            let end = found.value.end - 1;
+            let is_empty = text.get(found.value.start + 1..end)?.trim().is_empty();
+            let written: Vec<String> = items.iter().map(Json::to_string).collect();
+            let comma = if is_empty || written.is_empty() { "" } else { "," };
+            Some((end..end, format!("{comma}{}", written.join(","))))
         }
         (Some(found), JsonEdit::Remove, JsonStep::Key(_)) => Some((found.with_comma(text, &parent), String::new())),
         (None, JsonEdit::Remove, JsonStep::Key(_)) => Some((parent.start..parent.start, String::new())),
@@ -154,32 +189,94 @@ impl Child {
 
 /// Finds a child of the array or object at `parent`.
 fn find_child(text: &str, parent: Range<usize>, step: &JsonStep) -> Option<Child> {
-    let bytes = text.as_bytes();
-    let is_object = match (bytes.get(parent.start)?, step) {
-        (b'{', JsonStep::Key(_)) => true,
-        (b'[', JsonStep::Index(_)) => false,
-        _ => return None,
-    };
-    let (mut at, mut number) = (skip_space(text, parent.start + 1), 0);
-    while at < parent.end - 1 {
-        let start = at;
-        let mut is_it = *step == JsonStep::Index(number);
-        if is_object {
-            let end = value_end(text, at)?;
-            let key = parse_str(text.get(at..end)?).ok()?;
-            is_it = matches!(step, JsonStep::Key(name) if key.as_str() == Some(name));
-            // A colon follows the key.
-            at = skip_space(text, skip_space(text, end) + 1);
+    let mut children = Children::new(text, parent)?;
+    while let Some((found, child)) = children.next_child()? {
+        if found == *step {
+            return Some(child);
         }
-        let end = value_end(text, at)?;
-        if is_it {
-            return Some(Child { start, value: at..end });
-        }
-        // A comma or the end follows the value.
-        at = skip_space(text, skip_space(text, end) + 1);
-        number += 1;
     }
     None
+}
+
+/// The children of an array or object, in their order.
+struct Children<'a> {
+    text: &'a str,
+    is_object: bool,
+    at: usize,
+    end: usize,
+    number: usize,
+}
+
+impl<'a> Children<'a> {
+    /// Returns the children of the value at `parent`; none if it can have none.
+    fn new(text: &'a str, parent: Range<usize>) -> Option<Children<'a>> {
+        let is_object = match text.as_bytes().get(parent.start)? {
+            b'{' => true,
+            b'[' => false,
+            _ => return None,
+        };
+        Some(Children { text, is_object, at: skip_space(text, parent.start + 1), end: parent.end - 1, number: 0 })
+    }
+
+    /// Returns the next child and the step to it; the outer `None` is a text that is no JSON.
+    #[expect(clippy::option_option, reason = "the end is no error")]
+    fn next_child(&mut self) -> Option<Option<(JsonStep, Child)>> {
+        if self.at >= self.end {
+            return Some(None);
+        }
+        let (text, start) = (self.text, self.at);
+        let mut step = JsonStep::Index(self.number);
+        if self.is_object {
+            let end = value_end(text, self.at)?;
+            step = JsonStep::Key(parse_str(text.get(self.at..end)?).ok()?.as_str()?.into());
+            // A colon follows the key.
+            self.at = skip_space(text, skip_space(text, end) + 1);
+        }
+        let value = self.at..value_end(text, self.at)?;
+        // A comma or the end follows the value.
+        self.at = skip_space(text, skip_space(text, value.end) + 1);
+        self.number += 1;
+        Some(Some((step, Child { start, value })))
+    }
+}
+
+/// Returns the text without the members of objects at these paths, in one pass however many there are; none if the text
+/// is no JSON.
+pub fn remove_members(text: &str, paths: &[JsonPath]) -> Option<String> {
+    let mut sorted: Vec<&[JsonStep]> = paths.iter().map(Vec::as_slice).collect();
+    sorted.sort_unstable();
+    let whole = skip_space(text, 0)..text.trim_end().len();
+    let mut out = String::with_capacity(text.len());
+    copy_without(text, whole, &sorted, 0, &mut out)?;
+    Some(out)
+}
+
+/// Copies the value at `range` without the members at sorted `paths`, of which `depth` steps lead to the value.
+fn copy_without(text: &str, range: Range<usize>, paths: &[&[JsonStep]], depth: usize, out: &mut String) -> Option<()> {
+    if paths.is_empty() {
+        out.push_str(text.get(range)?);
+        return Some(());
+    }
+    let mut children = Children::new(text, range)?;
+    let is_object = children.is_object;
+    out.push(if is_object { '{' } else { '[' });
+    let mut is_first = true;
+    while let Some((step, child)) = children.next_child()? {
+        let from = paths.partition_point(|path| path.get(depth) < Some(&step));
+        let until = from + paths[from..].partition_point(|path| path.get(depth) == Some(&step));
+        let inside = &paths[from..until];
+        // A path that ends here comes before those that lead further.
+        if is_object && inside.first().is_some_and(|path| path.len() == depth + 1) {
+            continue;
+        }
+        if !std::mem::replace(&mut is_first, false) {
+            out.push(',');
+        }
+        out.push_str(text.get(child.start..child.value.start)?);
+        copy_without(text, child.value, inside, depth + 1, out)?;
+    }
+    out.push(if is_object { '}' } else { ']' });
+    Some(())
 }
 
 fn skip_space(text: &str, from: usize) -> usize {

@@ -24,7 +24,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 
 pub use compact_str::CompactString as Text;
-pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, join_path};
+pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, join_path, remove_members};
 pub use error::JsonError;
 pub use member_reader::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};

@@ -11,6 +11,7 @@ use lictor_policy::Suppression;
 
 use crate::finding::Finding;
 use crate::monitor_group::Violations;
+use crate::session::SessionError;
 use crate::shared_history::HistoryEvent;
 use crate::state::{SessionState, ViolationCount};
 use crate::{Judge, label};
@@ -19,11 +20,35 @@ impl Judge {
     /// Begins a session of which only the state is kept.
     pub fn start(&mut self) -> SessionState {
         let counts = vec![ViolationCount::default(); self.properties().len()];
-        SessionState { standing: self.group.start(), context: label::Context::default(), steps: 0, counts, lost: None }
+        let (standing, context) = (self.group.start(), label::Context::default());
+        SessionState { judge: self.id, standing, context, steps: 0, counts, lost: None }
+    }
+
+    /// Whether a state belongs to this judge.
+    pub(crate) fn owns(&self, state: &SessionState) -> bool {
+        state.judge == self.id
+    }
+
+    fn check_state(&self, state: &SessionState) -> Result<(), SessionError> {
+        match self.owns(state) {
+            true => Ok(()),
+            false => Err(SessionError::foreign_judge(None)),
+        }
     }
 
     /// Advances a session by an event.
-    pub fn advance(&mut self, state: &mut SessionState, event: &Event) {
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn advance(&mut self, state: &mut SessionState, event: &Event) -> Result<(), SessionError> {
+        self.check_state(state)?;
+        self.add_event(state, event);
+        Ok(())
+    }
+
+    /// Advances the state of a session by an event.
+    pub(crate) fn add_event(&mut self, state: &mut SessionState, event: &Event) {
         let labeled = self.label(state, event);
         let mut violations = self.read(&mut state.standing, &labeled);
         state.spare_lost(&mut violations);
@@ -32,13 +57,30 @@ impl Judge {
     }
 
     /// Advances the clock of a session.
-    pub fn advance_time(&mut self, state: &mut SessionState, now: Time) {
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn advance_time(&mut self, state: &mut SessionState, now: Time) -> Result<(), SessionError> {
+        self.check_state(state)?;
         self.tick(state, now);
+        Ok(())
     }
 
     /// Adds missing events to a session; `next` is the time of the event after them.
-    pub fn advance_missing(&mut self, state: &mut SessionState, count: u64, next: Option<Time>) {
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn advance_missing(
+        &mut self,
+        state: &mut SessionState,
+        count: u64,
+        next: Option<Time>,
+    ) -> Result<(), SessionError> {
+        self.check_state(state)?;
         self.miss(state, count, next);
+        Ok(())
     }
 
     pub(crate) fn tick(&mut self, state: &mut SessionState, now: Time) -> Violations {
@@ -51,7 +93,16 @@ impl Judge {
 
     /// Returns the verdict on a property now. A violated property stays violated; one judged over more than the session
     /// stays inconclusive.
-    pub fn verdict(&mut self, state: &mut SessionState, property: usize) -> Verdict {
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn verdict(&mut self, state: &mut SessionState, property: usize) -> Result<Verdict, SessionError> {
+        self.check_state(state)?;
+        Ok(self.live_verdict(state, property))
+    }
+
+    pub(crate) fn live_verdict(&mut self, state: &mut SessionState, property: usize) -> Verdict {
         if state.counts[property].count > 0 {
             return Verdict::Violated;
         }
@@ -63,8 +114,17 @@ impl Judge {
 
     /// Returns the verdict if the session ends here. A deadline that has not passed leaves the property inconclusive. A
     /// history across sessions does not end with one of them: the session has violated the property, or it has not.
-    pub fn end(&mut self, state: &mut SessionState, property: usize) -> Verdict {
-        let verdict = self.verdict(state, property);
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn end(&mut self, state: &mut SessionState, property: usize) -> Result<Verdict, SessionError> {
+        self.check_state(state)?;
+        Ok(self.end_verdict(state, property))
+    }
+
+    pub(crate) fn end_verdict(&mut self, state: &mut SessionState, property: usize) -> Verdict {
+        let verdict = self.live_verdict(state, property);
         match self.monitor(property) {
             _ if verdict != Verdict::Inconclusive || state.is_lost(property) => verdict,
             None => Verdict::Satisfied,
@@ -92,8 +152,21 @@ impl Judge {
     }
 
     /// Adds an event to the histories across sessions it belongs to, and returns what it violates there.
-    pub fn observe_shared(&mut self, event: HistoryEvent) -> Vec<Finding> {
-        self.commit_shared(event).into_iter().map(|(_, finding)| finding).collect()
+    ///
+    /// # Errors
+    ///
+    /// The event was labeled by another policy. A [fork](Judge::fork) has the same policy.
+    pub fn observe_shared(&mut self, event: HistoryEvent) -> Result<Vec<Finding>, SessionError> {
+        if event.policy != self.prepared().id {
+            return Err(SessionError::foreign_policy());
+        }
+        Ok(self.commit_shared(event).into_iter().map(|(_, finding)| finding).collect())
+    }
+
+    /// Begins one session of which only the facts are of interest. It borrows the judge, so it cannot fail.
+    pub fn follow(&mut self) -> Follower<'_> {
+        let state = self.start();
+        Follower { judge: self, state }
     }
 
     /// Whether some property is judged over more than a session.
@@ -124,5 +197,29 @@ impl Judge {
     /// Marks, by their place in [`fact_names`](Judge::fact_names), the facts that hold at the event judged last.
     pub fn mark_facts(&self, held: &mut [bool]) {
         self.labels.mark(held);
+    }
+}
+
+/// One session and its judge, to read the facts of its events.
+#[derive(Debug)]
+pub struct Follower<'j> {
+    judge: &'j mut Judge,
+    state: SessionState,
+}
+
+impl Follower<'_> {
+    /// Advances the session by an event.
+    pub fn advance(&mut self, event: &Event) {
+        self.judge.add_event(&mut self.state, event);
+    }
+
+    /// Returns the facts of the last event.
+    pub fn last_facts(&self, time: Option<Time>) -> Facts {
+        self.judge.last_facts(time)
+    }
+
+    /// Marks the facts that hold at the last event; see [`Judge::mark_facts`].
+    pub fn mark_facts(&self, held: &mut [bool]) {
+        self.judge.mark_facts(held);
     }
 }

@@ -12,6 +12,7 @@ use lictor_json::Text;
 use lictor_policy::{Property, Response};
 
 /// What happens to an event, from the mildest to the strictest.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// It is forwarded unchanged.
@@ -45,6 +46,7 @@ impl Action {
 }
 
 /// Why an event that needed approval was refused.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// No reviewer answered in time.
@@ -81,6 +83,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Why a property objects to an event.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug)]
 pub enum Cause {
     /// The event, or a deadline before it, violates the property.
@@ -146,6 +149,9 @@ pub struct Decision {
     pub settled: Vec<Decision>,
     /// Events missing before it, or its late arrival, by its number.
     pub gap: Option<Gap>,
+    /// The time that the event gave, if it was too far from the time at which it was received. The event was then
+    /// judged at the time of its receipt, which is the time of [`event`](Decision::event).
+    pub claimed_time: Option<Time>,
 }
 
 impl Decision {
@@ -165,6 +171,7 @@ impl Decision {
             refused: None,
             settled: Vec::new(),
             gap: None,
+            claimed_time: None,
         }
     }
 }

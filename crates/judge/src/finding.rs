@@ -4,7 +4,7 @@ mod view;
 
 use std::sync::Arc;
 
-use lictor_logic::{Time, Value};
+use lictor_logic::{Time, Value, WitnessBasis};
 use sha2::{Digest, Sha256};
 
 use lictor_event::{Kind, Source};
@@ -34,6 +34,9 @@ pub struct Finding {
     pub binding: Vec<(Text, Value)>,
     /// The events that prove it, in order; the deciding one is the last, unless it is decided by the end.
     pub witness: Vec<WitnessEvent>,
+    /// Whether these events prove it, or are the last ones at which the residual changed, because a proof would have
+    /// taken too long.
+    pub basis: WitnessBasis,
     /// What still had to happen, in words, if an obligation was never met.
     pub owed: Option<String>,
     /// Why the policy accepts it.
@@ -43,6 +46,7 @@ pub struct Finding {
 }
 
 /// When a finding was decided.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecidedBy {
     /// By an event.
@@ -95,6 +99,9 @@ impl Finding {
                 self.binding.push(bound);
             }
         }
+        if other.basis != WitnessBasis::Proof {
+            self.basis = other.basis;
+        }
         for proof in other.witness {
             let is_same = |known: &&mut WitnessEvent| known.session == proof.session && known.step == proof.step;
             match self.witness.iter_mut().find(is_same) {
@@ -108,6 +115,14 @@ impl Finding {
         // Steps of different sessions are not ordered: they stay in order of discovery.
         if self.witness.iter().all(|proof| proof.session.is_none()) {
             self.witness.sort_by_key(|proof| proof.step);
+        }
+    }
+
+    /// Returns a note on the witness if it is no proof, for people who read it.
+    pub fn basis_note(&self) -> Option<&'static str> {
+        match self.basis {
+            WitnessBasis::Proof => None,
+            _ => Some("incomplete: the search reached its budget; earlier events may matter too"),
         }
     }
 

@@ -9,10 +9,12 @@
 //! call that was never carried out stays in the trace; the caller reports that by an event.
 
 mod denial;
+mod histories;
 mod numbers;
 mod pending;
 mod persons;
 mod preview;
+mod received;
 mod redact;
 mod restored;
 mod saved;
@@ -57,6 +59,7 @@ pub struct GuardOptions {
 }
 
 /// Which events may wait for a reviewer: the caller must be able to hold them until the answer comes.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AskScope {
     /// Every event.
@@ -103,6 +106,8 @@ pub struct Guard {
 struct Decider {
     judge: Judge,
     options: GuardOptions,
+    /// How far the time of an event may be from the time at which it is received.
+    skew: Option<Span>,
 }
 
 /// The circumstances of one decision.
@@ -110,6 +115,8 @@ struct Decider {
 struct DecideContext<'a> {
     capabilities: Capabilities,
     now: Option<Time>,
+    /// When the event was received.
+    received: Option<Time>,
     /// The properties that a reviewer has waived for this event.
     waived: &'a [Text],
 }
@@ -129,7 +136,7 @@ impl Guard {
     /// Returns a guard without sessions.
     pub fn new(judge: Judge, options: GuardOptions) -> Guard {
         let annotators = Arc::default();
-        Guard { decider: Decider { judge, options }, sessions: HashMap::new(), annotators, feed: None }
+        Guard { decider: Decider { judge, options, skew: None }, sessions: HashMap::new(), annotators, feed: None }
     }
 
     /// Asks annotators about every event before it is judged.
@@ -152,13 +159,9 @@ impl Guard {
         &self.decider.judge
     }
 
-    /// The judge, to save and restore histories across sessions.
-    pub fn judge_mut(&mut self) -> &mut Judge {
-        &mut self.decider.judge
-    }
-
     /// Decides on an event; the decision contains it. Events without a session share the session with the empty name.
-    /// `now` is the time for events without a timestamp.
+    /// `now` is when the event was received. An event that is dated [too far](Guard::within_skew) ahead of it is judged
+    /// as if it had happened then, and the decision [says so](Decision::claimed_time).
     pub fn decide(&mut self, event: impl Into<Event>, now: Option<Time>) -> Decision {
         self.decide_within(Capabilities::default(), event, now)
     }
@@ -204,7 +207,7 @@ impl Guard {
     /// Advances the clock of one session. Its events may use another `clock` than the reviewers, who use `now`.
     pub fn tick_session(&mut self, name: &str, clock: Time, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let Some(guarded) = self.sessions.get_mut(name) else { return (Vec::new(), Vec::new()) };
-        let (late, expired) = (guarded.session.tick(&mut self.decider.judge, clock), guarded.expire(Some(now)));
+        let (late, expired) = (guarded.session.pass_time(&mut self.decider.judge, clock), guarded.expire(Some(now)));
         self.publish(&late, &expired);
         (late, expired)
     }
@@ -214,21 +217,21 @@ impl Guard {
     pub fn due(&self, name: &str) -> (Option<Time>, Option<Time>) {
         let Some(guarded) = self.sessions.get(name) else { return (None, None) };
         let waits = guarded.pending.iter().filter_map(|pending| pending.until).min();
-        (guarded.session.deadline(&self.decider.judge), waits)
+        (guarded.session.next_deadline(&self.decider.judge), waits)
     }
 
     /// Ends a session: returns the obligations it never met, and refuses its pending approvals.
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused: Vec<Decision> = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
-        let owed = guarded.session.finish(&mut self.decider.judge);
+        let owed = guarded.session.find_owed(&mut self.decider.judge);
         self.publish(&owed, &refused);
         (owed, refused)
     }
 
     /// Returns the open obligations of a session: what [`finish`](Guard::finish) would find now. Nothing ends.
     pub fn owed(&mut self, name: &str) -> Vec<Finding> {
-        self.sessions.get(name).map(|guarded| guarded.session.owed(&mut self.decider.judge)).unwrap_or_default()
+        self.sessions.get(name).map(|guarded| guarded.session.find_owed(&mut self.decider.judge)).unwrap_or_default()
     }
 
     /// Whether an event waits for approval under this id.
@@ -246,17 +249,21 @@ impl Decider {
     fn decide(
         &mut self,
         guarded: &mut Guarded,
-        event: Event,
+        mut event: Event,
         capabilities: Capabilities,
         now: Option<Time>,
     ) -> Decision {
+        let received = now;
+        let claimed_time = self.replace_far_time(&mut event, received);
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
         let gap = self.number(guarded, &event);
-        let mut decision = self.judged(guarded, event, DecideContext { capabilities, now, waived: &[] });
+        let context = DecideContext { capabilities, now, received, waived: &[] };
+        let mut decision = self.judged(guarded, event, context);
+        decision.claimed_time = claimed_time;
         let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.takes_effect();
         if is_answer && let Some(pending) = guarded.answered(&decision.event) {
-            settled.push(self.settle(guarded, pending, &decision.event, capabilities, now));
+            settled.push(self.settle(guarded, pending, &decision.event, context));
         }
         decision.settled = settled;
         decision.gap = gap;
@@ -271,15 +278,15 @@ impl Decider {
     }
 
     fn judged(&mut self, guarded: &mut Guarded, event: Event, context: DecideContext<'_>) -> Decision {
-        let proposal = guarded.session.propose(&mut self.judge, &event);
+        let proposal = guarded.session.make_proposal(&mut self.judge, &event);
         let objections = objections(&proposal, context.waived);
         let mut decision = Decision::on(event, objections);
         match strongest(&decision.objections) {
             Response::Observe | Response::Warn => {
-                self.accept(guarded, proposal, &mut decision);
+                self.accept(guarded, proposal, context, &mut decision);
             }
             Response::Steer => {
-                self.accept(guarded, proposal, &mut decision);
+                self.accept(guarded, proposal, context, &mut decision);
                 decision.action = Action::Steer;
             }
             Response::Redact => self.redacted(guarded, context, &mut decision),
@@ -293,7 +300,14 @@ impl Decider {
     }
 
     /// Makes the proposed event part of the accepted trace.
-    fn accept(&mut self, guarded: &mut Guarded, proposal: Proposal, decision: &mut Decision) {
+    fn accept(
+        &mut self,
+        guarded: &mut Guarded,
+        mut proposal: Proposal,
+        context: DecideContext<'_>,
+        decision: &mut Decision,
+    ) {
+        proposal.note_received(context.received);
         guarded.session.accept(&mut self.judge, proposal);
         decision.step = Some(guarded.session.steps());
     }
@@ -312,10 +326,10 @@ impl Decider {
             decision.redactions = redactions;
             return;
         }
-        let proposal = guarded.session.propose(&mut self.judge, &rewritten);
+        let proposal = guarded.session.make_proposal(&mut self.judge, &rewritten);
         match strongest(&objections(&proposal, context.waived)) {
             Response::Observe | Response::Warn | Response::Steer => {
-                self.accept(guarded, proposal, decision);
+                self.accept(guarded, proposal, context, decision);
                 decision.action = Action::Redact;
                 decision.redactions = redactions;
                 decision.rewritten = Some(Box::new(rewritten));
@@ -355,15 +369,14 @@ impl Decider {
         guarded: &mut Guarded,
         pending: Pending,
         answer: &Event,
-        capabilities: Capabilities,
-        now: Option<Time>,
+        context: DecideContext<'_>,
     ) -> Decision {
         let by = answer.more.get("by").and_then(Json::as_str).or(answer.agent.as_deref()).unwrap_or("a person");
         if answer.kind == Kind::Denial {
             return pending.refused(Refusal::Denied(by.into()));
         }
         let waived: Vec<Text> = pending.asked.clone();
-        let mut decision = self.judged(guarded, pending.event, DecideContext { capabilities, now, waived: &waived });
+        let mut decision = self.judged(guarded, pending.event, DecideContext { waived: &waived, ..context });
         for objection in &mut decision.objections {
             if waived.contains(&objection.property.id) {
                 objection.waived_by = Some(by.into());

@@ -4,6 +4,8 @@ mod bulk;
 pub mod decision;
 pub mod finding;
 pub mod guard;
+mod history_times;
+mod identity;
 mod label;
 mod missing;
 mod monitor_group;
@@ -21,8 +23,11 @@ use std::sync::Arc;
 use lictor_logic::{CacheLimits, Observation, Time, TraceState};
 
 use crate::finding::Finding;
+use crate::identity::Identity;
 use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
+pub use bulk::Follower;
+pub use history_times::HistoryTimes;
 use lictor_event::Event;
 use lictor_json::Text;
 use lictor_policy::{History, Policy, Problem, Property};
@@ -40,6 +45,8 @@ pub use state::{SessionState, ViolationCount};
 /// One judge serves any number of sessions, one event at a time; for another thread, [`fork`](Judge::fork) it.
 #[derive(Debug)]
 pub struct Judge {
+    /// Its states belong to it alone.
+    id: Identity,
     /// The properties that are judged over single sessions.
     group: MonitorGroup,
     /// The properties judged over more than one session, and their histories.
@@ -78,6 +85,7 @@ impl Judge {
 
     fn over(prepared: Arc<Prepared>, group: MonitorGroup, shared: SharedHistories) -> Judge {
         Judge {
+            id: Identity::new(),
             group,
             shared,
             labeler: Labeler::default(),
@@ -158,7 +166,7 @@ impl Judge {
         let labels = labels.only(|name| prepared.wide[name as usize]);
         let mut summary = EventSummary::new(event, step, content);
         summary.session = Some(session());
-        Some(self.shared.history_event(whose, labels, summary, self.turn))
+        Some(self.shared.history_event(prepared.id, whose, labels, summary, self.turn))
     }
 
     /// Returns the properties, by number, for which it is unknown whether an event violates them in a session.
@@ -191,7 +199,10 @@ impl Judge {
         self.shared.observe(history_event, &mut self.provers)
     }
 
-    /// Advances the clock of all histories across sessions, and returns the deadlines missed by then.
+    /// Advances the clocks of all histories across sessions, and returns the deadlines missed by then.
+    ///
+    /// Each history has a clock of its own. If a [guard](guard::Guard) received its events at other times than they
+    /// give, the clock is behind or ahead of `now` by that much: it continues from the latest of them.
     pub fn tick_histories(&mut self, now: Time) -> Vec<Finding> {
         let found = self.shared.tick(now, &mut self.provers);
         found.into_iter().map(|(_, finding)| finding).collect()

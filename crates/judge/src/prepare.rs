@@ -6,6 +6,7 @@ use lictor_logic::{After, Arena, CacheLimits, Formula, Interval, Monitor, Node, 
 
 use super::monitor_group::MonitorGroup;
 use super::prepared::{Parsed, Prepared};
+use crate::identity::Identity;
 use crate::label::{Plan, collect_names};
 use lictor_policy::{History, Policy, Problem, Property};
 
@@ -56,6 +57,7 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(Prepared,
     groups.values_mut().for_each(|group| group.learn(&plan));
     let wide = plan.names.iter().map(|name| wide.contains(name)).collect();
     let prepared = Prepared {
+        id: Identity::new(),
         name: policy.name.clone(),
         properties: policy.properties.clone(),
         suppressions: policy.suppressions.clone(),

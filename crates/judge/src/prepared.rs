@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
 
+use crate::identity::Identity;
 use crate::label::{NameId, Plan, collect_names};
 use lictor_json::Text;
 use lictor_policy::{Property, Suppression};
@@ -12,6 +13,7 @@ use lictor_policy::{Property, Suppression};
 /// A compiled policy.
 #[derive(Debug)]
 pub(crate) struct Prepared {
+    pub(crate) id: Identity,
     pub(crate) name: Text,
     pub(crate) properties: Vec<Arc<Property>>,
     pub(crate) suppressions: Vec<Suppression>,
@@ -72,10 +74,11 @@ impl Provers {
         let prover = &mut self.provers[property];
         if prover.is_none() {
             let parsed = &self.prepared.formulas[property];
-            *prover = match parsed.after {
+            let found = match parsed.after {
                 After::Each => Prover::each(&parsed.arena, parsed.formula),
                 After::Latch | After::Reset => Prover::new(&parsed.arena, parsed.formula),
             };
+            *prover = found.map(Prover::without_residuals);
         }
         prover.as_mut()
     }

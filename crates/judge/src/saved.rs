@@ -34,6 +34,9 @@ struct SavedHistory {
     owner: Owner,
     standing: Snapshot,
     trail: SavedTrail,
+    /// By how much the clock of its events is behind the one that they were received by, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lag: Option<i64>,
 }
 
 /// Why saved data cannot be restored.
@@ -62,9 +65,9 @@ impl SharedHistories {
         for Kept { history, group, shared, .. } in &self.kept {
             let mut of_kind: Vec<(&Owner, &SharedHistory)> = shared.iter().collect();
             of_kind.sort_unstable_by_key(|(owner, _)| *owner);
-            for (owner, SharedHistory { standing, trail, .. }) in of_kind {
+            for (owner, SharedHistory { standing, trail, lag, .. }) in of_kind {
                 let (history, owner, standing) = (*history, owner.clone(), group.save(standing));
-                histories.push(SavedHistory { history, owner, standing, trail: trail.save(prepared, 0) });
+                histories.push(SavedHistory { history, owner, standing, trail: trail.save(prepared, 0), lag: *lag });
             }
         }
         SavedHistories { version: VERSION, histories }
@@ -89,9 +92,9 @@ impl SharedHistories {
         }
         let saved = |(place, owner): (usize, Owner)| {
             let Kept { history, group, shared, .. } = &self.kept[place];
-            let SharedHistory { standing, trail, .. } = shared.get(&owner)?;
+            let SharedHistory { standing, trail, lag, .. } = shared.get(&owner)?;
             let (standing, trail) = (group.save(standing), trail.save_last(prepared, MOST_SAVED));
-            let saved = SavedHistory { history: *history, owner, standing, trail };
+            let saved = SavedHistory { history: *history, owner, standing, trail, lag: *lag };
             Some(SavedHistories { version: VERSION, histories: vec![saved] })
         };
         touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
@@ -116,7 +119,7 @@ impl SharedHistories {
                 Err(error) => return refuse(format!("the histories were kept by another policy: {error}")),
             };
             let trail = Trail::load(Text::default(), &saved.trail, prepared);
-            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail));
+            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail, saved.lag));
         }
         self.take_over(restored);
         Ok(())
@@ -135,7 +138,7 @@ impl SharedHistories {
                 .map_err(|error| RestoreError { message: format!("the histories are damaged: {error}") })?;
             let mut trail = Trail::load(Text::default(), &saved.trail, prepared);
             trail.begin(begun);
-            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail));
+            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail, saved.lag));
         }
         self.take_over(restored);
         Ok(())
@@ -198,7 +201,8 @@ impl Judge {
             *tally = ViolationCount { first: *first, count: *count };
         }
         let lost = self.lost_places(&saved.lost, &[]);
-        Ok(SessionState { standing, context: Context::load(&saved.context), steps: saved.steps, counts, lost })
+        let (judge, context) = (self.id, Context::load(&saved.context));
+        Ok(SessionState { judge, standing, context, steps: saved.steps, counts, lost })
     }
 
     /// Restores a session state of another policy, and returns the numbers of the properties that start here.
@@ -216,6 +220,7 @@ impl Judge {
         };
         let counts = self.properties().iter().enumerate().map(tally).collect();
         let lost = self.lost_places(&saved.lost, &begun);
-        Ok((SessionState { standing, context: Context::load(&saved.context), steps: saved.steps, counts, lost }, begun))
+        let (judge, context) = (self.id, Context::load(&saved.context));
+        Ok((SessionState { judge, standing, context, steps: saved.steps, counts, lost }, begun))
     }
 }

@@ -1,29 +1,35 @@
 //! One session of an agent, judged event by event, with its trail kept for witnesses.
 
+mod error;
 mod missing;
+mod proposal;
 mod saved;
+mod step;
 mod summary;
 
 use std::cell::RefCell;
-use std::fmt;
 use std::sync::Arc;
 
-use lictor_logic::{Time, TraceState, Verdict};
+use lictor_logic::{Time, TraceState};
 
+pub use error::SessionError;
+pub use proposal::Proposal;
 pub use saved::SavedSession;
 pub use summary::{PropertySummary, SessionSummary};
 
-use crate::finding::{DecidedBy, Finding};
-use crate::trail::{EventSummary, Later, Trail};
-use crate::{HistoryEvent, Judge, Labeled, SessionState, Violation, Violations};
+use crate::finding::Finding;
+use crate::trail::Trail;
+use crate::{HistoryEvent, Judge, SessionState};
 use lictor_event::Event;
 use lictor_json::Text;
-use lictor_policy::Property;
 
 /// One session of an agent.
 ///
 /// [`propose`](Session::propose) returns what an event would violate and changes nothing; [`commit`](Session::commit)
-/// makes it part of the session without judging it again. A session belongs to the judge that began it.
+/// makes it part of the session without judging it again.
+///
+/// A session belongs to the judge that began or restored it. With any other judge, even a fork, every method returns an
+/// error and changes nothing: the state has a meaning only for its own judge.
 #[derive(Debug)]
 pub struct Session {
     state: SessionState,
@@ -41,32 +47,6 @@ pub struct Session {
 
 /// The identity of one state of one session: its address.
 type Version = Arc<()>;
-
-/// An event that may become part of a session, and what it would violate. It knows the session and the state that it
-/// was made for.
-#[derive(Debug)]
-pub struct Proposal {
-    session: Text,
-    /// The version it was made for, and the version it leads to.
-    from: Version,
-    to: Version,
-    /// For a proposal made upon another one: the session after that one.
-    base: Option<Box<Session>>,
-    /// The state after the event.
-    standing: TraceState,
-    labeled: Labeled,
-    violations: Violations,
-    /// The event as witnesses describe it.
-    summary: EventSummary,
-    /// How many of the findings come from properties judged over the session; they are first.
-    own: usize,
-    /// The event for histories across sessions.
-    history_event: Option<HistoryEvent>,
-    /// What the event would newly violate.
-    pub findings: Vec<Finding>,
-    /// The properties for which it is unknown whether the event violates them.
-    pub doubts: Vec<Arc<Property>>,
-}
 
 impl Session {
     /// Begins a session.
@@ -113,47 +93,13 @@ impl Session {
 
     /// Returns what an event would newly violate. The session, and what is remembered across sessions, stay as they
     /// are.
-    pub fn propose(&self, judge: &mut Judge, event: &Event) -> Proposal {
-        let mut standing = self.spare.take().unwrap_or_else(|| self.state.standing.clone());
-        let (labeled, step) = (judge.label(&self.state, event), self.state.steps + 1);
-        let mut violations = judge.read(&mut standing, &labeled);
-        let mut doubts = self.state.spare_lost(&mut violations);
-        let (labels, notes) = (&labeled.labels, &labeled.notes);
-        let whose = notes.whose.as_ref().unwrap_or(self.state.whose());
-        let history_event = judge.history_event(whose, labels, event, step, || self.name().clone(), self.shows_content);
-        let summary = EventSummary::new(event, step, self.shows_content);
-        let later = Later::event(labels, &summary, &violations);
-        let mut findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
-        let own = findings.len();
-        doubts.append(&mut judge.doubts((&self.state.standing, &standing), &self.trail, &labeled, &violations));
-        if let Some(history_event) = &history_event {
-            let before = self.hypothesis.as_deref().unwrap_or_default();
-            let (previewed, mut doubtful) = judge.preview_shared(before, history_event);
-            findings.extend(previewed.into_iter().map(|(_, finding)| finding));
-            doubts.append(&mut doubtful);
-        }
-        if self.is_torn {
-            // The missing events may belong to any history across sessions, and none of them contains them.
-            doubts.extend(judge.beyond_sessions());
-            doubts.retain(|doubt| !findings.iter().any(|finding| finding.property.id == judge.properties()[*doubt].id));
-        }
-        doubts.sort_unstable();
-        doubts.dedup();
-        let doubts = doubts.into_iter().map(|property| Arc::clone(&judge.properties()[property])).collect();
-        Proposal {
-            session: self.name().clone(),
-            from: Arc::clone(&self.version),
-            to: Version::default(),
-            base: None,
-            standing,
-            labeled,
-            violations,
-            summary,
-            own,
-            history_event,
-            findings,
-            doubts,
-        }
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn propose(&self, judge: &mut Judge, event: &Event) -> Result<Proposal, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.make_proposal(judge, event))
     }
 
     /// Returns what an event would newly violate after a proposed one. Neither becomes part of the session; both can
@@ -161,22 +107,16 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The first proposal was made for another session, or for another state of this one.
+    /// The first proposal was made for another session, or for another state of this one; or the session belongs to
+    /// another judge.
     pub fn propose_upon(
         &self,
         judge: &mut Judge,
         proposal: &Proposal,
         event: &Event,
-    ) -> Result<Proposal, StaleProposal> {
-        let mut base = match &proposal.base {
-            Some(base) => base.fork(),
-            None if Arc::ptr_eq(&self.version, &proposal.from) => self.fork(),
-            None => return Err(StaleProposal::of(proposal)),
-        };
-        base.accept(judge, proposal.copy());
-        base.version = Arc::clone(&proposal.to);
-        let next = base.propose(judge, event);
-        Ok(Proposal { base: Some(Box::new(base)), ..next })
+    ) -> Result<Proposal, SessionError> {
+        self.check_judge(judge)?;
+        self.make_proposal_upon(judge, proposal, event)
     }
 
     /// Makes a proposed event part of the session, and returns what it violates. Other sessions may have continued
@@ -184,8 +124,10 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The proposal was made for another session, or for another state of this one; nothing has changed.
-    pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Result<Vec<Finding>, StaleProposal> {
+    /// The proposal was made for another session, or for another state of this one; or the session belongs to another
+    /// judge. Nothing has changed.
+    pub fn commit(&mut self, judge: &mut Judge, proposal: Proposal) -> Result<Vec<Finding>, SessionError> {
+        self.check_judge(judge)?;
         self.check(&proposal)?;
         Ok(self.accept(judge, proposal))
     }
@@ -195,96 +137,76 @@ impl Session {
     /// # Errors
     ///
     /// It was made for another session, or for another state of this one.
-    pub fn check(&self, proposal: &Proposal) -> Result<(), StaleProposal> {
+    pub fn check(&self, proposal: &Proposal) -> Result<(), SessionError> {
         match Arc::ptr_eq(&self.version, &proposal.from) {
             true => Ok(()),
-            false => Err(StaleProposal::of(proposal)),
+            false => Err(SessionError::stale(proposal)),
         }
     }
 
-    /// Makes an event part of the session. It must have been proposed for the present state.
-    pub(crate) fn accept(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
-        self.is_torn = false;
-        self.version = proposal.to;
-        let mut behind = std::mem::replace(&mut self.state.standing, proposal.standing);
-        judge.read(&mut behind, &proposal.labeled);
-        *self.spare.get_mut() = Some(behind);
-        let Labeled { notes, mut labels, observation } = proposal.labeled;
-        self.state.take(notes, &proposal.violations);
-        self.trail.append(&mut labels, proposal.summary, &proposal.violations);
-        judge.recycle(labels, observation);
-        let mut findings = proposal.findings;
-        match &mut self.hypothesis {
-            Some(events) => events.extend(proposal.history_event),
-            None => {
-                findings.truncate(proposal.own);
-                self.commit_shared(judge, proposal.history_event, &mut findings);
-            }
+    /// Checks that the session belongs to a judge.
+    ///
+    /// # Errors
+    ///
+    /// It belongs to another one.
+    pub fn check_judge(&self, judge: &Judge) -> Result<(), SessionError> {
+        match judge.owns(&self.state) {
+            true => Ok(()),
+            false => Err(SessionError::foreign_judge(Some(self.name()))),
         }
-        findings
     }
 
     /// Makes an event part of the session, and returns what it violates: [`propose`](Session::propose) and
     /// [`commit`](Session::commit) at once, without a copy of the state.
-    pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
-        if self.hypothesis.is_some() {
-            let proposal = self.propose(judge, event);
-            return self.accept(judge, proposal);
-        }
-        let (mut findings, history_event) = self.step(judge, event, true);
-        self.commit_shared(judge, history_event, &mut findings);
-        findings
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn observe(&mut self, judge: &mut Judge, event: &Event) -> Result<Vec<Finding>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.add_event(judge, event))
     }
 
     /// Adds an event to the session alone: histories across sessions stay as they are, and are not judged.
-    pub fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Vec<Finding> {
-        self.step(judge, event, false).0
-    }
-
-    /// Makes an event part of the session. Returns what it violates there, and the event for histories across sessions.
-    fn step(&mut self, judge: &mut Judge, event: &Event, is_wide: bool) -> (Vec<Finding>, Option<HistoryEvent>) {
-        self.renew();
-        self.is_torn = false;
-        let labeled = judge.label(&self.state, event);
-        let mut violations = judge.read(&mut self.state.standing, &labeled);
-        self.state.spare_lost(&mut violations);
-        let Labeled { notes, mut labels, observation } = labeled;
-        self.state.take(notes, &violations);
-        let (whose, step, name) = (self.state.whose(), self.state.steps, || self.name().clone());
-        let history_event = match is_wide {
-            true => judge.history_event(whose, &labels, event, step, name, self.shows_content),
-            false => None,
-        };
-        let summary = EventSummary::new(event, step, self.shows_content);
-        let later = Later::event(&labels, &summary, &violations);
-        let findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
-        self.trail.append(&mut labels, summary, &violations);
-        judge.recycle(labels, observation);
-        (findings, history_event)
-    }
-
-    /// Invalidates all proposals, because the session changes by something that was not proposed.
-    fn renew(&mut self) {
-        *self.spare.get_mut() = None;
-        self.version = Version::default();
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn observe_alone(&mut self, judge: &mut Judge, event: &Event) -> Result<Vec<Finding>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.step(judge, event, false).0)
     }
 
     /// Returns the next deadline.
-    pub fn deadline(&self, judge: &Judge) -> Option<Time> {
-        judge.deadline(&self.state)
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn deadline(&self, judge: &Judge) -> Result<Option<Time>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.next_deadline(judge))
     }
 
     /// Advances the clock, and returns the deadlines missed by then. Histories across sessions have a [tick of their
     /// own](Judge::tick_histories).
-    pub fn tick(&mut self, judge: &mut Judge, now: Time) -> Vec<Finding> {
-        if self.deadline(judge).is_none_or(|due| due > now) {
-            return Vec::new();
-        }
-        self.renew();
-        let violations = judge.tick(&mut self.state, now);
-        let findings = self.trail.findings(judge.provers(), &violations.broken, Later::Time(now));
-        self.trail.pass(now, &violations);
-        without_numbers(findings)
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn tick(&mut self, judge: &mut Judge, now: Time) -> Result<Vec<Finding>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.pass_time(judge, now))
+    }
+
+    /// Adds missing events, at which all facts are unknown; `next` is the time of the event after them. Returns what
+    /// they violate in every case.
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn miss(&mut self, judge: &mut Judge, count: u64, next: Option<Time>) -> Result<Vec<Finding>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.add_missing(judge, count, next))
     }
 
     /// Forgets the older half of the trail if it has more than `most` moments. Verdicts stay the same; witnesses reach
@@ -294,96 +216,21 @@ impl Session {
     }
 
     /// Ends the session, and returns the obligations it never met.
-    pub fn finish(&mut self, judge: &mut Judge) -> Vec<Finding> {
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn finish(&mut self, judge: &mut Judge) -> Result<Vec<Finding>, SessionError> {
         self.owed(judge)
     }
 
     /// Returns the open obligations: what would be found if the session ended now.
-    pub fn owed(&self, judge: &mut Judge) -> Vec<Finding> {
-        let (mut state, mut findings) = (self.state.clone(), Vec::new());
-        for property in 0..judge.properties().len() {
-            let live = judge.verdict(&mut state, property);
-            if live == Verdict::Inconclusive && judge.end(&mut state, property) == Verdict::Violated {
-                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new() };
-                let mut finding = self.trail.finding(judge.provers(), &broken, Later::Nothing);
-                finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
-                finding.fingerprint = finding.print();
-                findings.push(finding);
-            }
-        }
-        findings
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn owed(&self, judge: &mut Judge) -> Result<Vec<Finding>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.find_owed(judge))
     }
-
-    /// Makes an event part of the histories across sessions.
-    fn commit_shared(&mut self, judge: &mut Judge, history_event: Option<HistoryEvent>, findings: &mut Vec<Finding>) {
-        let Some(history_event) = history_event else { return };
-        for (property, finding) in judge.commit_shared(history_event) {
-            // A deadline that had already passed may be of another session.
-            if finding.session == *self.name() {
-                self.state.tally(property);
-            }
-            findings.push(finding);
-        }
-    }
-}
-
-impl Proposal {
-    /// The name of the session that it was made for.
-    pub fn session(&self) -> &Text {
-        &self.session
-    }
-
-    /// The number that its event would have in the session, from one.
-    pub fn step(&self) -> u32 {
-        self.summary.step
-    }
-
-    /// Returns a copy, for further proposals upon it.
-    fn copy(&self) -> Proposal {
-        Proposal {
-            session: self.session.clone(),
-            from: Arc::clone(&self.from),
-            to: Arc::clone(&self.to),
-            base: None,
-            standing: self.standing.clone(),
-            labeled: self.labeled.clone(),
-            violations: self.violations.clone(),
-            summary: self.summary.clone(),
-            own: self.own,
-            history_event: self.history_event.clone(),
-            findings: self.findings.clone(),
-            doubts: self.doubts.clone(),
-        }
-    }
-}
-
-/// A proposal that was made for another session, or for another state of the same one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StaleProposal {
-    session: Text,
-    step: u32,
-}
-
-impl StaleProposal {
-    fn of(proposal: &Proposal) -> StaleProposal {
-        StaleProposal { session: proposal.session.clone(), step: proposal.step() }
-    }
-}
-
-impl fmt::Display for StaleProposal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StaleProposal { session, step } = self;
-        write!(
-            f,
-            "the proposal was made for step {step} of session `{session}`: this is another session, or it has changed \
-             since; propose the event again"
-        )
-    }
-}
-
-impl std::error::Error for StaleProposal {}
-
-/// Drops the property numbers of findings.
-fn without_numbers(findings: Vec<(usize, Finding)>) -> Vec<Finding> {
-    findings.into_iter().map(|(_, finding)| finding).collect()
 }

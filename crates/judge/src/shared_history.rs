@@ -8,6 +8,7 @@ use super::monitor_group::{MonitorGroup, Violations};
 use super::prepare::MonitorGroups;
 use super::prepared::{Prepared, Provers};
 use crate::finding::Finding;
+use crate::identity::Identity;
 use crate::label::{Labels, Owner, Whose};
 use crate::trail::{EventSummary, Later, Trail};
 use lictor_policy::History;
@@ -47,13 +48,16 @@ pub(super) struct SharedHistory {
     /// The second state while it is ahead by a previewed event, with the turn of that event.
     ahead: Option<(u64, TraceState)>,
     pub(super) trail: Trail,
+    /// By how much the clock of its events is behind the one that they were received by, in nanoseconds. Each history
+    /// has its own, so that no event moves the clock of a history that it does not belong to.
+    pub(super) lag: Option<i64>,
     /// How many of the missing events it has processed.
     missed: u64,
 }
 
 impl SharedHistory {
-    pub(super) fn new(standing: TraceState, trail: Trail) -> SharedHistory {
-        SharedHistory { is_changed: false, standing, spare: None, ahead: None, trail, missed: 0 }
+    pub(super) fn new(standing: TraceState, trail: Trail, lag: Option<i64>) -> SharedHistory {
+        SharedHistory { is_changed: false, standing, spare: None, ahead: None, trail, lag, missed: 0 }
     }
 }
 
@@ -62,10 +66,29 @@ impl SharedHistory {
 pub struct HistoryEvent {
     /// The owners of its histories, for each kind of history.
     owners: Vec<Vec<Owner>>,
+    /// The policy that labeled it.
+    pub(crate) policy: Identity,
     labels: Labels,
     pub(crate) summary: EventSummary,
     /// The turn at which its event was labeled.
     turn: u64,
+    /// When it was received, if a clock said so.
+    pub(crate) received: Option<Time>,
+}
+
+impl HistoryEvent {
+    /// The owners of its histories, each with the index of its kind of history.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = (usize, &Owner)> {
+        self.owners.iter().enumerate().flat_map(|(kind, owners)| owners.iter().map(move |owner| (kind, owner)))
+    }
+
+    /// Returns the event for some of its histories only.
+    pub(crate) fn only(&self, is_kept: impl Fn(usize, &Owner) -> bool) -> HistoryEvent {
+        let keep = |(kind, owners): (usize, &Vec<Owner>)| {
+            owners.iter().filter(|owner| is_kept(kind, owner)).cloned().collect()
+        };
+        HistoryEvent { owners: self.owners.iter().enumerate().map(keep).collect(), ..self.clone() }
+    }
 }
 
 impl SharedHistories {
@@ -85,6 +108,7 @@ impl SharedHistories {
 
     pub(super) fn history_event(
         &self,
+        policy: Identity,
         whose: &Whose,
         labels: Labels,
         summary: EventSummary,
@@ -92,7 +116,7 @@ impl SharedHistories {
     ) -> HistoryEvent {
         let session = summary.session.clone().unwrap_or_default();
         let owners = self.kept.iter().map(|kept| whose.histories(kept.history, &session)).collect();
-        HistoryEvent { owners, labels, summary, turn }
+        HistoryEvent { owners, policy, labels, summary, turn, received: None }
     }
 
     /// Returns what an event would violate, and the properties for which that is unknown. The histories stay unchanged.
@@ -171,12 +195,15 @@ impl SharedHistories {
     /// Adds an event, and returns what it violates.
     pub(super) fn observe(&mut self, history_event: HistoryEvent, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
-        let HistoryEvent { owners, labels, summary, turn } = history_event;
+        let HistoryEvent { owners, labels, summary, turn, received, .. } = history_event;
+        let lag = received.zip(summary.time).map(|(received, time)| received.0.saturating_sub(time.0));
         for (Kept { group, shared, missed, lost, .. }, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
                 let shared_history =
-                    shared.entry(owner).or_insert_with(|| SharedHistory::new(group.start(), Trail::default()));
+                    shared.entry(owner).or_insert_with(|| SharedHistory::new(group.start(), Trail::default(), None));
                 shared_history.is_changed = true;
+                // A clock never goes back: a late event does not postpone deadlines.
+                shared_history.lag = shared_history.lag.into_iter().chain(lag).min();
                 shared_history.take_in(*missed, group, lost, &provers.prepared);
                 // If this event was previewed, the second state has read it already.
                 shared_history.spare =
@@ -204,13 +231,14 @@ impl SharedHistories {
         }
     }
 
-    /// Advances the clock of all histories, and returns the missed deadlines.
+    /// Advances the clocks of all histories, each as far as its events are behind, and returns the missed deadlines.
     pub(super) fn tick(&mut self, now: Time, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
         for Kept { group, shared, lost, .. } in &mut self.kept {
             let mut owners: Vec<(&Owner, &mut SharedHistory)> = shared.iter_mut().collect();
             owners.sort_unstable_by_key(|(owner, _)| *owner);
-            for (_, SharedHistory { is_changed, standing, spare, ahead, trail, .. }) in owners {
+            for (_, SharedHistory { is_changed, standing, spare, ahead, trail, lag, .. }) in owners {
+                let now = Time(now.0.saturating_sub(lag.unwrap_or_default()));
                 if group.deadline(standing).is_none_or(|due| due > now) {
                     continue;
                 }

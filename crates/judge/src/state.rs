@@ -2,6 +2,7 @@
 
 use lictor_logic::TraceState;
 
+use crate::identity::Identity;
 use crate::label::{Context, Notes, Whose};
 use crate::monitor_group::{Violation, Violations};
 
@@ -9,6 +10,8 @@ use crate::monitor_group::{Violation, Violations};
 /// witnesses.
 #[derive(Clone, Debug)]
 pub struct SessionState {
+    /// The judge that it belongs to: the numbers of its states mean something else to every other one.
+    pub(crate) judge: Identity,
     pub(crate) standing: TraceState,
     pub(crate) context: Context,
     /// How many events there were.

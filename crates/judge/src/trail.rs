@@ -6,8 +6,9 @@ mod proof;
 mod saved;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use lictor_logic::Time;
+use lictor_logic::{Time, WitnessBudget};
 
 use crate::finding::{DecidedBy, Finding};
 use crate::label::{Labels, NameId};
@@ -34,6 +35,56 @@ pub(crate) struct Trail {
     begun: HashMap<usize, usize>,
     /// How many of the oldest moments were dropped.
     forgotten: usize,
+    /// The work that witnesses of this history may still take. It belongs to the history, so that findings do not
+    /// depend on others that are judged at the same time. Proposing spends it too.
+    budget: TrailBudget,
+}
+
+/// The work that the witnesses of a history may take, in steps of about ten nanoseconds. Every event and every finding
+/// adds to it, so that all witnesses together take time in proportion to events and findings.
+///
+/// A judge is shared between threads to be forked, so the number is atomic; only one thread uses it at a time.
+#[derive(Debug)]
+struct TrailBudget(AtomicU64);
+
+impl TrailBudget {
+    /// The budget of a new history, enough for hundreds of findings.
+    const INITIAL: u64 = 20_000_000;
+    /// What an event or a finding adds.
+    const PER_MOMENT: u64 = 2000;
+    /// The most that one witness can take.
+    const MOST: u64 = 100_000_000;
+    /// What a search takes at least for each moment that it reads. With less, no search is begun.
+    const PER_SEARCHED_MOMENT: u64 = 50;
+    /// What an event of a witness costs: it is written as text.
+    const PER_WITNESS_EVENT: u64 = 50;
+
+    fn get(&self) -> WitnessBudget {
+        WitnessBudget::new(self.0.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, budget: WitnessBudget) {
+        self.0.store(budget.left(), Ordering::Relaxed);
+    }
+
+    /// Adds the budget of one event or finding.
+    fn earn(&self) {
+        let mut budget = self.get();
+        budget.add(TrailBudget::PER_MOMENT, TrailBudget::MOST);
+        self.set(budget);
+    }
+}
+
+impl Clone for TrailBudget {
+    fn clone(&self) -> TrailBudget {
+        TrailBudget(AtomicU64::new(self.get().left()))
+    }
+}
+
+impl Default for TrailBudget {
+    fn default() -> TrailBudget {
+        TrailBudget(AtomicU64::new(TrailBudget::INITIAL))
+    }
 }
 
 /// What comes after a trail and is not part of it yet.
@@ -82,6 +133,7 @@ impl Trail {
         }
         self.add(labels, summary);
         self.start_anew(&violations.restarts);
+        self.budget.earn();
     }
 
     /// Adds time that passed.

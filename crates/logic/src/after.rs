@@ -1,6 +1,7 @@
 //! The behavior of a monitor after a definite verdict.
 
 /// The behavior of a monitor after a definite verdict.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum After {
     /// Keeps the verdict for the rest of the trace.

@@ -179,7 +179,7 @@ fn write_guard(monitor: &Monitor, chosen: &[u64], all: &[u64]) -> Sentence {
         left.retain(|other| other & mask != letter & mask);
         terms.push((letter & mask, mask));
     }
-    let mut writer = ResidualWriter { arena: &mut arena, compiled, binding: &[], times: &[], now: Time(0) };
+    let mut writer = ResidualWriter::of_letters(&mut arena, compiled);
     let mut products: Vec<Formula> = Vec::new();
     for (letter, mask) in terms {
         let mut literals = Vec::new();
@@ -216,7 +216,7 @@ pub(crate) fn letter_facts(monitor: &Monitor, letter: u64) -> Facts {
             }
             Probe::Local { .. } => {
                 let mut arena = Arena::new();
-                let mut writer = ResidualWriter { arena: &mut arena, compiled, binding: &[], times: &[], now: Time(0) };
+                let mut writer = ResidualWriter::of_letters(&mut arena, compiled);
                 let asked = writer.write_bit(bit as u8);
                 Fact::new(arena.show(asked, crate::spelling::Spelling::Ascii).to_string(), [])
             }

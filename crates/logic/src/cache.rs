@@ -5,6 +5,8 @@
 //! traces refer to them; beyond the limit, traces keep further states themselves and compute each step. No limit
 //! changes a verdict.
 
+mod limits;
+
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
@@ -18,39 +20,7 @@ use crate::slots::SlotSources;
 use crate::state::{Handle, Member, Point, PortableResidual, Residual, Times};
 use crate::stepper::{SlotSet, StepInput, Stepper};
 use crate::verdict::Verdict;
-
-/// The limits of the cache of a monitor, and of the rows that a trace keeps for a formula about data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CacheLimits {
-    /// The most cached states, the two definite ones included.
-    pub states: usize,
-    /// The most cached transitions outside of tables, and answers about continuations.
-    pub transitions: usize,
-    /// The most rows and occurrences that one formula about data keeps for one trace. Beyond that, every position is
-    /// unknown to it.
-    pub rows: usize,
-}
-
-impl CacheLimits {
-    /// At most tens of megabytes for a formula, and hundreds for rows; most formulas need kilobytes.
-    pub const DEFAULT: CacheLimits = CacheLimits { states: 20_000, transitions: 200_000, rows: 4_000_000 };
-}
-
-/// The size of a [`Cache`] and how often it was cleared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CacheUse {
-    /// Cached states.
-    pub states: usize,
-    /// Cached transitions, in tables or outside.
-    pub transitions: usize,
-    /// How often transitions were dropped, because of the limit or on demand.
-    pub clears: u64,
-    /// Steps that were computed because their state is not cached.
-    pub uncached_steps: u64,
-    /// Whether a search for a continuation reached its limit: verdicts are right but may be late.
-    pub is_partial: bool,
-}
+pub use limits::{CacheLimits, CacheUse};
 
 /// Formulas with at most this many letter bits have their transitions in a table.
 const MAX_TABLE_BITS: u32 = 8;
@@ -127,6 +97,8 @@ pub struct Cache {
     clears: u64,
     uncached_steps: u64,
     is_partial: bool,
+    /// How many letters were read by a member to compute steps.
+    work: u64,
 }
 
 impl Cache {
@@ -147,11 +119,17 @@ impl Cache {
             clears: 0,
             uncached_steps: 0,
             is_partial: false,
+            work: 0,
         };
         for member in [Member::satisfied(), Member::violated()] {
             cache.insert(skeleton, Residual::single(member));
         }
         cache
+    }
+
+    /// Returns how many letters were read by a member to compute steps that were not cached.
+    pub(crate) fn work(&self) -> u64 {
+        self.work
     }
 
     /// Returns its size, and how often it was cleared.
@@ -185,10 +163,21 @@ impl Cache {
         self.calm[from as usize] & self.calm[to as usize]
     }
 
+    /// Returns a stepper that works in this cache.
+    fn stepper<'a>(&'a mut self, skeleton: &'a Skeleton) -> Stepper<'a> {
+        Stepper {
+            norms: &mut self.norms,
+            satisfy: &mut self.satisfy,
+            skeleton,
+            max_resolutions: self.limits.resolutions,
+            work: &mut self.work,
+        }
+    }
+
     /// Returns the start state, for a valuation of the rigid comparisons.
     pub(crate) fn start(&mut self, skeleton: &Skeleton, rigid: usize) -> Point {
         let StartNorms { holds, fails, on_empty } = skeleton.starts[rigid];
-        let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
+        let mut stepper = self.stepper(skeleton);
         let (holds, fails) = (stepper.initial(holds, on_empty), stepper.initial(fails, !on_empty));
         let member = stepper.settle(Member::new(holds, fails));
         let handle = self.keep(skeleton, Residual::single(member));
@@ -300,11 +289,16 @@ impl Cache {
         let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
         let support = point.id().map_or(u64::MAX, |id| self.info[id as usize].support);
         let letter = StepInput::Facts { bits: bits & support, unknown: unknown & support, ripe };
+        let max_resolutions = self.limits.resolutions;
         self.with_residual(skeleton, point, |residual, norms, satisfy| {
             let open = residual.members.iter().filter(|member| !member.formal_verdict().is_definite());
             let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
-            let (after, _) = Stepper { norms, satisfy, skeleton }.step(&open, &letter);
-            after.members.iter().any(|member| member.formal_verdict() == Verdict::Violated)
+            let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions, work: &mut 0 };
+            let (after, _) = stepper.step(&open, &letter);
+            let is_violated = |member: &Member| {
+                member.formal_verdict() == Verdict::Violated || member.blurred && member.fails.is_top()
+            };
+            after.members.iter().any(is_violated)
         })
     }
 
@@ -390,7 +384,13 @@ impl Cache {
         if aside.norms.len() == 0 || aside.norms.len() + aside.satisfy.len() > most {
             *aside = ScratchArena { norms: skeleton.norms.clone(), satisfy: Satisfiability::default() };
         }
-        let mut stepper = Stepper { norms: &mut aside.norms, satisfy: &mut aside.satisfy, skeleton };
+        let mut stepper = Stepper {
+            norms: &mut aside.norms,
+            satisfy: &mut aside.satisfy,
+            skeleton,
+            max_resolutions: self.limits.resolutions,
+            work: &mut self.work,
+        };
         // INVARIANT: a loose residual was exported by this cache or checked when it was adopted.
         let Some(residual) = portable.import(stepper.norms) else {
             return Transition { handle: Handle::Cached(VIOLATED_STATE), sources: Some([].into()) };
@@ -421,7 +421,7 @@ impl Cache {
             return known.clone();
         }
         let residual = self.states[id as usize].clone();
-        let mut stepper = Stepper { norms: &mut self.norms, satisfy: &mut self.satisfy, skeleton };
+        let mut stepper = self.stepper(skeleton);
         let (residual, sources) = stepper.step(&residual, &key.letter);
         let transition = Transition { handle: self.keep(skeleton, residual), sources };
         let kept = self.transitions.len() + self.broad.len() + self.moves.len() + self.satisfy.len();

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use crate::value::Value;
 
 /// How two terms are compared.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Comparison {
     /// `=`

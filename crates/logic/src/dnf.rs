@@ -4,7 +4,11 @@
 //! [`Obligation`]s, in which no alternative and no obligation is implied by another. Obligations occur only positively,
 //! so this set is unique for a boolean function: residuals that are propositionally equal are equal values, and a
 //! formula has finitely many of them.
+//!
+//! A form with too many alternatives is [packed](Dnf::pack) into one obligation, whose norm is the whole form. It says
+//! the same, but equal forms may then be different values.
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::norm::{Norm, NormNode, Norms, Start};
@@ -80,13 +84,19 @@ pub(crate) type Clause = Box<[Obligation]>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Dnf {
     Clauses(Box<[Clause]>),
-    /// More alternatives than [`Dnf::MAX_CLAUSES`]: this side is no longer known.
+    /// More than [`MAX_PACKED_NORMS`] even if packed: this side is no longer known.
     TooMany,
 }
 
+/// The most alternatives that a conjunction lists before it is packed.
+const MAX_PRODUCT: usize = Dnf::MAX_CLAUSES * 16;
+
+/// The most norms that a packed form consists of. Packed forms are not canonical, so they can grow with the trace.
+const MAX_PACKED_NORMS: usize = 8192;
+
 impl Dnf {
     /// The most alternatives that are kept; see the memory bound in `cache.rs`.
-    pub(crate) const MAX_CLAUSES: usize = 1024;
+    pub(crate) const MAX_CLAUSES: usize = 256;
 
     pub(crate) fn top() -> Dnf {
         Dnf::Clauses([Clause::default()].into())
@@ -112,37 +122,63 @@ impl Dnf {
     }
 
     /// Returns the form of one obligation, with conjunctions and disjunctions taken apart.
-    pub(crate) fn from_obligation(obligation: Obligation, norms: &Norms) -> Dnf {
-        let strong = obligation.is_strong();
+    pub(crate) fn from_obligation(obligation: Obligation, norms: &mut Norms) -> Dnf {
         match norms.node(obligation.norm()) {
-            NormNode::True if !strong => Dnf::top(),
-            NormNode::False if strong => Dnf::bottom(),
-            NormNode::And(list) => list.iter().fold(Dnf::top(), |dnf, norm| {
-                dnf.and(&Dnf::from_obligation(Obligation::new(*norm, strong), norms), norms)
-            }),
-            NormNode::Or(list) => list.iter().fold(Dnf::bottom(), |dnf, norm| {
-                dnf.or(&Dnf::from_obligation(Obligation::new(*norm, strong), norms), norms)
-            }),
+            // Norms share parts: without a memory, a chain of equivalences would take exponential time.
+            NormNode::And(_) | NormNode::Or(_) => Dnf::take_apart(obligation, norms, &mut FxHashMap::default()),
+            _ => Dnf::from_single(obligation),
+        }
+    }
+
+    fn from_single(obligation: Obligation) -> Dnf {
+        match (obligation.norm(), obligation.is_strong()) {
+            (Norms::TRUE, false) => Dnf::top(),
+            (Norms::FALSE, true) => Dnf::bottom(),
             _ => Dnf::Clauses([[obligation].into()].into()),
         }
     }
 
-    pub(crate) fn or(&self, other: &Dnf, norms: &Norms) -> Dnf {
+    fn take_apart(obligation: Obligation, norms: &mut Norms, known: &mut FxHashMap<Norm, Dnf>) -> Dnf {
+        let (norm, strong) = (obligation.norm(), obligation.is_strong());
+        let (list, is_conjunction) = match norms.node(norm) {
+            NormNode::And(list) => (list.clone(), true),
+            NormNode::Or(list) => (list.clone(), false),
+            _ => return Dnf::from_single(obligation),
+        };
+        if let Some(known) = known.get(&norm) {
+            return known.clone();
+        }
+        let mut result = if is_conjunction { Dnf::top() } else { Dnf::bottom() };
+        for part in list {
+            let part = Dnf::take_apart(Obligation::new(part, strong), norms, known);
+            result = if is_conjunction { result.and(&part, norms) } else { result.or(&part, norms) };
+        }
+        known.insert(norm, result.clone());
+        result
+    }
+
+    pub(crate) fn or(&self, other: &Dnf, norms: &mut Norms) -> Dnf {
         match (self, other) {
             // An alternative without obligations makes all others redundant, even those not kept.
             _ if self.is_top() || other.is_top() => Dnf::top(),
             (Dnf::TooMany, _) | (_, Dnf::TooMany) => Dnf::TooMany,
-            (Dnf::Clauses(a), Dnf::Clauses(b)) => Dnf::from_clauses(a.iter().chain(b).cloned().collect(), norms),
+            (Dnf::Clauses(a), Dnf::Clauses(b)) => match keep_weakest(a.iter().chain(b).cloned().collect(), norms) {
+                kept if kept.len() > Dnf::MAX_CLAUSES => {
+                    let (norm, at_end) = Dnf::to_norm(&kept, norms);
+                    Dnf::pack(norm, at_end, norms)
+                }
+                kept => Dnf::Clauses(kept.into()),
+            },
         }
     }
 
-    pub(crate) fn and(&self, other: &Dnf, norms: &Norms) -> Dnf {
+    pub(crate) fn and(&self, other: &Dnf, norms: &mut Norms) -> Dnf {
         match (self, other) {
             _ if self.is_bottom() || other.is_bottom() => Dnf::bottom(),
             (Dnf::TooMany, _) | (_, Dnf::TooMany) => Dnf::TooMany,
             (Dnf::Clauses(a), Dnf::Clauses(b)) => {
-                if a.len().saturating_mul(b.len()) > Dnf::MAX_CLAUSES * 16 {
-                    return Dnf::TooMany;
+                if a.len().saturating_mul(b.len()) > MAX_PRODUCT {
+                    return Dnf::pack_both(a, b, norms);
                 }
                 let mut product = Vec::with_capacity(a.len() * b.len());
                 for left in a {
@@ -150,36 +186,52 @@ impl Dnf {
                         product.extend(join_clauses(left, right, norms));
                     }
                 }
-                Dnf::from_clauses(product, norms)
+                match keep_weakest(product, norms) {
+                    kept if kept.len() > Dnf::MAX_CLAUSES => Dnf::pack_both(a, b, norms),
+                    kept => Dnf::Clauses(kept.into()),
+                }
             }
         }
     }
 
-    /// Returns the form of clauses, without redundant ones.
-    fn from_clauses(mut clauses: Vec<Clause>, norms: &Norms) -> Dnf {
-        clauses.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-        clauses.dedup();
-        let mut kept: Vec<Clause> = Vec::with_capacity(clauses.len());
+    /// Returns clauses as one norm for the next position, and their value if there is none.
+    pub(crate) fn to_norm(clauses: &[Clause], norms: &mut Norms) -> (Norm, bool) {
+        let mut alternatives = Vec::with_capacity(clauses.len());
         for clause in clauses {
-            if kept.iter().any(|other| covers(other, &clause, norms)) {
-                continue;
-            }
-            kept.retain(|other| !covers(&clause, other, norms));
-            kept.push(clause);
+            alternatives.push(norms.and(clause.iter().map(|obligation| obligation.norm())));
         }
-        if kept.len() > Dnf::MAX_CLAUSES {
+        (norms.or(alternatives), end_value(clauses))
+    }
+
+    /// Returns a packed form, taken apart if few norms are left of it.
+    pub(crate) fn repack(norm: Norm, at_end: bool, norms: &mut Norms) -> Dnf {
+        const FEW: usize = 64;
+        match norms.count_parts(norm, FEW) > FEW {
+            true => Dnf::pack(norm, at_end, norms),
+            false => Dnf::from_obligation(Obligation::new(norm, !at_end), norms),
+        }
+    }
+
+    /// Returns the conjunction of two forms without multiplying them out.
+    fn pack_both(left: &[Clause], right: &[Clause], norms: &mut Norms) -> Dnf {
+        let (left, left_at_end) = Dnf::to_norm(left, norms);
+        let (right, right_at_end) = Dnf::to_norm(right, norms);
+        let both = norms.and([left, right]);
+        Dnf::pack(both, left_at_end && right_at_end, norms)
+    }
+
+    /// Returns a form of one obligation: the norm at the next position, and a value if there is none.
+    pub(crate) fn pack(norm: Norm, at_end: bool, norms: &Norms) -> Dnf {
+        if norms.count_parts(norm, MAX_PACKED_NORMS) > MAX_PACKED_NORMS {
             return Dnf::TooMany;
         }
-        kept.sort_unstable();
-        Dnf::Clauses(kept.into())
+        Dnf::from_single(Obligation::new(norm, !at_end))
     }
 
     /// Returns the value if the trace ends here: strong obligations fail, weak ones are met.
     pub(crate) fn end_value(&self) -> Option<bool> {
         match self {
-            Dnf::Clauses(clauses) => {
-                Some(clauses.iter().any(|clause| clause.iter().all(|obligation| !obligation.is_strong())))
-            }
+            Dnf::Clauses(clauses) => Some(end_value(clauses)),
             Dnf::TooMany => None,
         }
     }
@@ -200,6 +252,69 @@ impl Dnf {
     }
 }
 
+/// Returns the clauses that no other one covers, sorted.
+fn keep_weakest(mut clauses: Vec<Clause>, norms: &Norms) -> Vec<Clause> {
+    clauses.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+    clauses.dedup();
+    let mut kept: Vec<(ClauseMask, Clause)> = Vec::with_capacity(clauses.len());
+    for clause in clauses {
+        let mask = ClauseMask::new(&clause, norms);
+        if kept.iter().any(|(other, weaker)| other.may_cover(mask) && covers(weaker, &clause, norms)) {
+            continue;
+        }
+        kept.retain(|(other, stronger)| !(mask.may_cover(*other) && covers(&clause, stronger, norms)));
+        kept.push((mask, clause));
+    }
+    let mut kept: Vec<Clause> = kept.into_iter().map(|(_, clause)| clause).collect();
+    kept.sort_unstable();
+    kept
+}
+
+fn end_value(clauses: &[Clause]) -> bool {
+    clauses.iter().any(|clause| clause.iter().all(|obligation| !obligation.is_strong()))
+}
+
+/// A quick test whether one clause may cover another, which most pairs fail.
+#[derive(Clone, Copy, Debug)]
+struct ClauseMask {
+    /// A bit for each obligation that a covered clause must have a like of.
+    needed: u64,
+    /// A bit for each obligation that the clause has.
+    given: u64,
+}
+
+impl ClauseMask {
+    fn new(clause: &[Obligation], norms: &Norms) -> ClauseMask {
+        let mut mask = ClauseMask { needed: 0, given: 0 };
+        for obligation in clause {
+            let key = match norms.node(obligation.norm()) {
+                // Any strong obligation implies that there is a next position.
+                NormNode::True => continue,
+                // "There is no next position" implies every weak obligation.
+                NormNode::False => {
+                    mask.given = u64::MAX;
+                    obligation.norm().0
+                }
+                // INVARIANT: obligations of which one implies the other have the same operands.
+                NormNode::Until { f, g, .. }
+                | NormNode::Release { f, g, .. }
+                | NormNode::TimedUntil { f, g, .. }
+                | NormNode::TimedRelease { f, g, .. } => f.0.wrapping_mul(31).wrapping_add(g.0),
+                _ => obligation.norm().0,
+            };
+            // Fibonacci hashing spreads neighboring numbers.
+            let bit = 1 << (key.wrapping_mul(0x9e37_79b9) >> 26);
+            mask.needed |= bit;
+            mask.given |= bit;
+        }
+        mask
+    }
+
+    fn may_cover(self, stronger: ClauseMask) -> bool {
+        self.needed & !stronger.given == 0
+    }
+}
+
 /// Whether the weaker alternative holds wherever the stronger one does.
 fn covers(weaker: &[Obligation], stronger: &[Obligation], norms: &Norms) -> bool {
     weaker.iter().all(|needed| stronger.iter().any(|given| given.implies(*needed, norms)))
@@ -212,7 +327,7 @@ pub(crate) fn join_clauses(left: &[Obligation], right: &[Obligation], norms: &No
     all.dedup();
     let last = Obligation::new(Norms::FALSE, false);
     let exists = Obligation::new(Norms::TRUE, true);
-    if all.contains(&last) {
+    if all.contains(&last) || has_contradiction(&all, norms) {
         // There must be no next position: every weak obligation is met, no strong one can be.
         return if all.iter().any(|obligation| obligation.is_strong()) { None } else { Some([last].into()) };
     }
@@ -230,4 +345,17 @@ pub(crate) fn join_clauses(left: &[Obligation], right: &[Obligation], norms: &No
         }
     }
     Some(all.into())
+}
+
+/// Whether a fact must hold and must not hold.
+fn has_contradiction(obligations: &[Obligation], norms: &Norms) -> bool {
+    let (mut positives, mut negatives) = (0u128, 0u128);
+    for obligation in obligations {
+        match norms.node(obligation.norm()) {
+            NormNode::Literal { bit, positive: true } => positives |= 1 << bit,
+            NormNode::Literal { bit, positive: false } => negatives |= 1 << bit,
+            _ => {}
+        }
+    }
+    positives & negatives != 0
 }

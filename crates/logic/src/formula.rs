@@ -7,6 +7,7 @@
 pub struct Formula(pub(crate) u32);
 
 /// Temporal operators with one operand.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unary {
     /// `X`: there is a next position and it holds there.
@@ -28,6 +29,7 @@ pub enum Unary {
 }
 
 /// Temporal operators with two operands.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Binary {
     /// `U`: the right one holds at last, the left one until then.
@@ -45,6 +47,7 @@ pub enum Binary {
 }
 
 /// `forall` or `exists`.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Quantifier {
     /// For every value.

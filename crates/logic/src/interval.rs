@@ -67,6 +67,7 @@ impl fmt::Display for Span {
 }
 
 /// The bound of a temporal operator: from one distance to another, both included.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Interval {
     /// Counted in positions; `to: None` has no end.

@@ -81,6 +81,8 @@ impl JointSearch {
     pub(crate) fn can_be_met(&mut self, parts: &[Norm]) -> bool {
         let clause: Vec<Obligation> = parts.iter().map(|norm| Obligation::new(*norm, true)).collect();
         let mut norms = self.skeleton.norms.clone();
-        Satisfiability::default().can_be_met(&clause, &mut norms, &self.skeleton)
+        let mut satisfy = Satisfiability::default();
+        satisfy.begin_search();
+        satisfy.can_be_met(&clause, &mut norms, &self.skeleton)
     }
 }

@@ -113,7 +113,7 @@ pub use term::{Atom, Term};
 pub use trace_state::{TraceState, VerdictCounts};
 pub use value::{Decimal, Value};
 pub use verdict::Verdict;
-pub use witness::{Moment, Prover, Witness, WitnessStep};
+pub use witness::{Moment, Prover, Witness, WitnessBasis, WitnessBudget, WitnessStep};
 pub use word::{Ending, Word};
 
 /// Compiles and runs the examples of the README.

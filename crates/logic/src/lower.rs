@@ -107,7 +107,15 @@ impl<'a> Lowering<'a> {
                 let (left, right) = (self.lower(left)?, self.lower(right)?);
                 let (not_left, not_right) = (self.negate(left)?, self.negate(right)?);
                 let (both, neither) = (self.norms.and([left, right]), self.norms.and([not_left, not_right]));
-                self.norms.or([both, neither])
+                let equal = self.norms.or([both, neither]);
+                if let NormNode::Or(_) = self.norms.node(equal) {
+                    // Two alternatives, where pushing the negation inwards would make four.
+                    let (one, other) = (self.norms.and([left, not_right]), self.norms.and([not_left, right]));
+                    let unequal = self.norms.or([one, other]);
+                    self.negations.insert(equal, unequal);
+                    self.negations.insert(unequal, equal);
+                }
+                equal
             }
             Node::Unary(operator, interval, g) => {
                 let g = self.lower(g)?;

@@ -12,6 +12,7 @@ use crate::term::Term;
 use crate::value::Value;
 
 /// An expression with a value at a position: a term, arithmetic, or an aggregate of the past.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
     /// A value or a variable.
@@ -38,6 +39,7 @@ pub struct Aggregate {
 }
 
 /// How many values become one.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AggregateKind {
     /// The number of occurrences.
@@ -80,6 +82,7 @@ impl AggregateKind {
 }
 
 /// The arithmetic operators.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Arithmetic {
     /// `+`

@@ -199,6 +199,11 @@ impl MonitorSet {
         self.entry(id).map(|entry| entry.cache.usage())
     }
 
+    /// Returns how many letters a monitor's members have read to compute steps.
+    pub(crate) fn work(&self, id: MonitorId) -> u64 {
+        self.entry(id).map_or(0, |entry| entry.cache.work())
+    }
+
     /// Drops every cached transition. No trace and no verdict changes.
     pub fn clear(&mut self) {
         self.entries.iter_mut().flatten().for_each(|entry| entry.cache.clear());

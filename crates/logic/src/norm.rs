@@ -356,6 +356,33 @@ impl Norms {
         }
     }
 
+    /// Returns of how many distinct norms a norm consists; stops counting above a limit.
+    pub(crate) fn count_parts(&self, norm: Norm, limit: usize) -> usize {
+        let (mut seen, mut open) = (rustc_hash::FxHashSet::default(), vec![norm]);
+        while let Some(norm) = open.pop() {
+            if seen.len() > limit {
+                break;
+            }
+            if !seen.insert(norm) {
+                continue;
+            }
+            match self.node(norm) {
+                NormNode::True | NormNode::False | NormNode::Literal { .. } => {}
+                NormNode::And(list) | NormNode::Or(list) => open.extend_from_slice(list),
+                NormNode::Next(f) | NormNode::WeakNext(f) | NormNode::Previous { f, .. } => open.push(*f),
+                NormNode::Until { f, g, .. }
+                | NormNode::Release { f, g, .. }
+                | NormNode::TimedUntil { f, g, .. }
+                | NormNode::TimedRelease { f, g, .. }
+                | NormNode::Since { f, g, .. }
+                | NormNode::Trigger { f, g, .. }
+                | NormNode::TimedSince { f, g, .. }
+                | NormNode::TimedTrigger { f, g, .. } => open.extend([*f, *g]),
+            }
+        }
+        seen.len()
+    }
+
     /// Collects the slots of a norm.
     pub(crate) fn slots(&self, norm: Norm, found: &mut Vec<(u8, Option<Slot>)>) {
         if !self.remembers(norm) {

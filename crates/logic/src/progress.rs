@@ -14,6 +14,9 @@ use crate::norm::{Clock, FOREVER, Mark, Norm, NormNode, Norms, Slot, Start};
 pub(crate) enum KnownLetter<'a> {
     /// Every bit is known; `ripe` has for each slot whether its lower bound has been reached.
     Full { bits: u64, ripe: &'a [bool] },
+    /// Some bits are unknown, and a literal holds if it may hold. Norms have no negation but of literals, so every norm
+    /// that holds under some resolution of the unknown bits holds here.
+    Possible { bits: u64, unknown: u64, ripe: &'a [bool] },
     /// Only some bits are known; a time is never known. Bit `64 + clock` is a guess whether some mark of a timed past
     /// operator lies within its bound.
     Partial { positive: u128, negative: u128 },
@@ -29,9 +32,16 @@ pub(crate) const fn clock_bit(clock: u8) -> u8 {
 }
 
 impl KnownLetter<'_> {
+    fn literal(&self, bit: u8, positive: bool) -> Result<bool, UndeterminedBit> {
+        match self {
+            KnownLetter::Possible { unknown, .. } if unknown >> bit & 1 == 1 => Ok(true),
+            _ => Ok(self.bit(bit)? == positive),
+        }
+    }
+
     fn bit(&self, bit: u8) -> Result<bool, UndeterminedBit> {
         match self {
-            KnownLetter::Full { bits, .. } => Ok(bits >> bit & 1 == 1),
+            KnownLetter::Full { bits, .. } | KnownLetter::Possible { bits, .. } => Ok(bits >> bit & 1 == 1),
             KnownLetter::Partial { positive, negative } => {
                 if positive >> bit & 1 == 1 {
                     Ok(true)
@@ -46,7 +56,9 @@ impl KnownLetter<'_> {
 
     fn is_ripe(&self, slot: Slot, ripe: bool) -> bool {
         match self {
-            KnownLetter::Full { ripe: slots, .. } => ripe || slots.get(usize::from(slot)).copied().unwrap_or(false),
+            KnownLetter::Full { ripe: slots, .. } | KnownLetter::Possible { ripe: slots, .. } => {
+                ripe || slots.get(usize::from(slot)).copied().unwrap_or(false)
+            }
             KnownLetter::Partial { .. } => ripe,
         }
     }
@@ -55,7 +67,7 @@ impl KnownLetter<'_> {
     fn has_mark_within(&self, clock: u8, marks: &[Mark]) -> Result<bool, UndeterminedBit> {
         match self {
             _ if marks.is_empty() => Ok(false),
-            KnownLetter::Full { .. } => {
+            KnownLetter::Full { .. } | KnownLetter::Possible { .. } => {
                 Ok(marks.iter().any(|mark| matches!(mark, Mark::At { slot, ripe } if self.is_ripe(*slot, *ripe))))
             }
             KnownLetter::Partial { .. } => self.bit(clock_bit(clock)),
@@ -70,11 +82,13 @@ pub(crate) struct Progress<'a> {
     pub(crate) letter: KnownLetter<'a>,
     updated: FxHashMap<Norm, Norm>,
     unfolded: FxHashMap<Norm, Dnf>,
+    packed: FxHashMap<Norm, Option<(Norm, bool)>>,
 }
 
 impl<'a> Progress<'a> {
     pub(crate) fn new(norms: &'a mut Norms, clocks: &'a [Clock], letter: KnownLetter<'a>) -> Progress<'a> {
-        Progress { norms, clocks, letter, updated: FxHashMap::default(), unfolded: FxHashMap::default() }
+        let (updated, unfolded, packed) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        Progress { norms, clocks, letter, updated, unfolded, packed }
     }
 
     /// Returns the truth of a norm without future operators.
@@ -82,7 +96,7 @@ impl<'a> Progress<'a> {
         match self.norms.node(norm) {
             NormNode::True => Ok(true),
             NormNode::False => Ok(false),
-            NormNode::Literal { bit, positive } => Ok(self.letter.bit(*bit)? == *positive),
+            NormNode::Literal { bit, positive } => self.letter.literal(*bit, *positive),
             NormNode::And(list) => self.evaluate_all(list, true),
             NormNode::Or(list) => self.evaluate_all(list, false),
             NormNode::Previous { was, .. } => Ok(*was),
@@ -314,9 +328,47 @@ impl<'a> Progress<'a> {
         if ripe && endless { None } else { Some(Start::At { slot, ripe }) }
     }
 
+    /// Returns the obligations of an obligation for the positions after this one: like [`Progress::unfold`], but without
+    /// multiplying out what `dnf.rs` has packed.
+    pub(crate) fn unfold_obligation(&mut self, norm: Norm) -> Dnf {
+        // INVARIANT: a conjunction or disjunction is taken apart, unless it is packed.
+        match self.norms.node(norm) {
+            NormNode::And(_) | NormNode::Or(_) => match self.unfold_packed(norm) {
+                Some((next, at_end)) => Dnf::repack(next, at_end, self.norms),
+                None => Dnf::TooMany,
+            },
+            _ => self.unfold(norm),
+        }
+    }
+
+    /// Returns what must hold at the next position as one norm, and the value if there is none.
+    fn unfold_packed(&mut self, norm: Norm) -> Option<(Norm, bool)> {
+        let (list, is_conjunction) = match self.norms.node(norm) {
+            NormNode::And(list) => (list.clone(), true),
+            NormNode::Or(list) => (list.clone(), false),
+            _ => {
+                let Dnf::Clauses(clauses) = self.unfold(norm) else { return None };
+                return Some(Dnf::to_norm(&clauses, self.norms));
+            }
+        };
+        if let Some(known) = self.packed.get(&norm) {
+            return *known;
+        }
+        let parts: Option<Vec<(Norm, bool)>> = list.iter().map(|part| self.unfold_packed(*part)).collect();
+        let result = parts.map(|parts| {
+            let next = parts.iter().map(|(next, _)| *next);
+            match is_conjunction {
+                true => (self.norms.and(next), parts.iter().all(|(_, at_end)| *at_end)),
+                false => (self.norms.or(next), parts.iter().any(|(_, at_end)| *at_end)),
+            }
+        });
+        self.packed.insert(norm, result);
+        result
+    }
+
     /// Returns the obligations of a norm for the positions after this one.
     ///
-    /// Only for a full letter, where nothing is undetermined.
+    /// Not for a partial letter: nothing may be undetermined.
     pub(crate) fn unfold(&mut self, norm: Norm) -> Dnf {
         if let Some(known) = self.unfolded.get(&norm) {
             return known.clone();

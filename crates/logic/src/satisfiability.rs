@@ -54,10 +54,12 @@ impl Expansion {
     }
 }
 
-/// The most alternatives that are listed and edges that are followed; beyond them a clause counts as one that can be
-/// met.
+/// The most alternatives that are listed for one norm; beyond them a clause counts as one that can be met.
 const MAX_EXPANSIONS: usize = 2048;
-const MAX_SEARCH_EDGES: usize = 200_000;
+
+/// The work that one search may take, counted in alternatives that are joined; beyond it a clause counts as one that
+/// can be met. A step searches once for each state that the trace may be in.
+const MAX_SEARCH_WORK: usize = 200_000;
 
 /// The cached answers of the search.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +68,8 @@ pub(crate) struct Satisfiability {
     expansions: FxHashMap<Norm, Option<Arc<[Expansion]>>>,
     /// Whether a limit was reached, so that some clause counts as one that can be met without a full search.
     pub(crate) is_partial: bool,
+    /// The work that is left of the present search.
+    left: usize,
 }
 
 impl Satisfiability {
@@ -80,7 +84,12 @@ impl Satisfiability {
         self.met.len() + self.expansions.len()
     }
 
-    /// Whether an infinite word meets all obligations of a clause.
+    /// Begins a search, with all of its budget. It may ask about several clauses.
+    pub(crate) fn begin_search(&mut self) {
+        self.left = MAX_SEARCH_WORK;
+    }
+
+    /// Whether an infinite word meets all obligations of a clause, as far as the budget of the present search goes.
     pub(crate) fn can_be_met(&mut self, clause: &[Obligation], norms: &mut Norms, skeleton: &Skeleton) -> bool {
         let Some(root) = abstract_clause(clause, norms) else { return false };
         if let Some(known) = self.met.get(&root) {
@@ -104,6 +113,7 @@ impl Satisfiability {
         skeleton: &Skeleton,
     ) -> Option<Vec<Edge>> {
         const MAX_LISTED_EDGES: usize = 2000;
+        self.begin_search();
         let mut expansions = Vec::with_capacity(clause.len());
         for obligation in clause {
             expansions.push(self.find_expansions(obligation.norm(), norms, skeleton)?);
@@ -116,7 +126,7 @@ impl Satisfiability {
         });
         let mut open = EdgeIterator { expansions, pending: vec![(0, given)], undecided: Vec::new() };
         let mut edges: Vec<Edge> = Vec::new();
-        while let Some(edge) = next_edge(&mut open, norms, skeleton) {
+        while let Some(edge) = next_edge(&mut open, norms, skeleton, &mut self.left) {
             let known = |other: &Edge| other.target == edge.target && other.put_off == edge.put_off;
             if !edges.iter().any(known) {
                 edges.push(edge);
@@ -125,7 +135,7 @@ impl Satisfiability {
                 return None;
             }
         }
-        Some(edges)
+        (self.left > 0).then_some(edges)
     }
 
     fn find_expansions(&mut self, norm: Norm, norms: &mut Norms, skeleton: &Skeleton) -> Option<Arc<[Expansion]>> {
@@ -133,7 +143,10 @@ impl Satisfiability {
             return known.clone();
         }
         let result = self.list_expansions(norm, norms, skeleton).map(Arc::from);
-        self.expansions.insert(norm, result.clone());
+        // Without budget nothing was listed, which says nothing about the norm.
+        if self.left > 0 {
+            self.expansions.insert(norm, result.clone());
+        }
         result
     }
 
@@ -154,7 +167,8 @@ impl Satisfiability {
             NormNode::And(list) => {
                 let mut result = free();
                 for norm in list {
-                    result = multiply_expansions(&result, &self.find_expansions(norm, norms, skeleton)?)?;
+                    let factor = self.find_expansions(norm, norms, skeleton)?;
+                    result = multiply_expansions(&result, &factor, &mut self.left)?;
                 }
                 Some(result)
             }
@@ -174,7 +188,8 @@ impl Satisfiability {
                 let rest = norms.until(family, from.saturating_sub(1), shorten_bound(to), f, g);
                 // A countdown to a bound ends by itself: only untils without a bound need fairness.
                 let put_off = if from == 0 && to == FOREVER { 1 << family } else { 0 };
-                let postponed = multiply_expansions(&later(rest, put_off), &self.find_expansions(f, norms, skeleton)?)?;
+                let condition = self.find_expansions(f, norms, skeleton)?;
+                let postponed = multiply_expansions(&later(rest, put_off), &condition, &mut self.left)?;
                 unite_expansions(now, &postponed)
             }
             NormNode::Release { from, to, f, g } => {
@@ -184,7 +199,7 @@ impl Satisfiability {
                 }
                 let rest = norms.release(from.saturating_sub(1), shorten_bound(to), f, g);
                 let kept_up = unite_expansions(self.find_expansions(f, norms, skeleton)?.to_vec(), &later(rest, 0))?;
-                multiply_expansions(&now, &kept_up)
+                multiply_expansions(&now, &kept_up, &mut self.left)
             }
             NormNode::TimedUntil { family, clock, start, f, g } => {
                 let within = matches!(start, Start::At { .. }) || at_once(clock);
@@ -192,7 +207,8 @@ impl Satisfiability {
                 let rest = norms.timed_until(family, clock, Start::At { slot: 0, ripe: true }, f, g);
                 // Before its lower bound it waits for time, not for its goal.
                 let put_off = if within { 1 << family } else { 0 };
-                let postponed = multiply_expansions(&later(rest, put_off), &self.find_expansions(f, norms, skeleton)?)?;
+                let condition = self.find_expansions(f, norms, skeleton)?;
+                let postponed = multiply_expansions(&later(rest, put_off), &condition, &mut self.left)?;
                 unite_expansions(now, &postponed)
             }
             // Its rest may have expired before the next position.
@@ -207,14 +223,16 @@ impl Satisfiability {
             }
             NormNode::Trigger { left, f, g, .. } => {
                 let before = if left > 0 { self.find_expansions(f, norms, skeleton)?.to_vec() } else { free() };
-                multiply_expansions(&before, &self.find_expansions(g, norms, skeleton)?)
+                let now = self.find_expansions(g, norms, skeleton)?;
+                multiply_expansions(&before, &now, &mut self.left)
             }
             NormNode::TimedSince { clock, marks, f, g } => {
                 let guess = vec![Expansion { positive: 1 << clock_bit(clock), ..Expansion::FREE }];
                 let before = if marks.is_empty() {
                     Vec::new()
                 } else {
-                    multiply_expansions(&guess, &self.find_expansions(f, norms, skeleton)?)?
+                    let condition = self.find_expansions(f, norms, skeleton)?;
+                    multiply_expansions(&guess, &condition, &mut self.left)?
                 };
                 let now = if at_once(clock) { self.find_expansions(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 unite_expansions(before, &now)
@@ -227,16 +245,18 @@ impl Satisfiability {
                     unite_expansions(guess, &self.find_expansions(f, norms, skeleton)?)?
                 };
                 let now = if at_once(clock) { self.find_expansions(g, norms, skeleton)?.to_vec() } else { free() };
-                multiply_expansions(&before, &now)
+                multiply_expansions(&before, &now, &mut self.left)
             }
         }
     }
 }
 
-fn multiply_expansions(left: &[Expansion], right: &[Expansion]) -> Option<Vec<Expansion>> {
+/// Joins every alternative of one list with every one of another; none if they are too many, or the budget ends.
+fn multiply_expansions(left: &[Expansion], right: &[Expansion], budget: &mut usize) -> Option<Vec<Expansion>> {
     let mut result: Vec<Expansion> = Vec::new();
     for a in left {
         for b in right {
+            *budget = budget.checked_sub(1)?;
             if let Some(expansion) = a.and(b) {
                 add_expansion(&mut result, expansion);
             }
@@ -347,20 +367,19 @@ struct EmptinessSearch<'a> {
 
 impl EmptinessSearch<'_> {
     fn run(mut self, root: Clause) -> bool {
-        let mut edges = 0;
         if !self.enter(root, 0) {
             return true;
         }
         while let Some(visit) = self.path.last_mut() {
-            let Some(edge) = next_edge(&mut visit.edges, self.norms, self.skeleton) else {
-                self.leave();
-                continue;
-            };
-            edges += 1;
-            if edges > MAX_SEARCH_EDGES {
+            let edge = next_edge(&mut visit.edges, self.norms, self.skeleton, &mut self.satisfy.left);
+            if self.satisfy.left == 0 {
                 self.satisfy.is_partial = true;
                 return self.record_found();
             }
+            let Some(edge) = edge else {
+                self.leave();
+                continue;
+            };
             match self.satisfy.met.get(&edge.target) {
                 Some(true) => return self.record_found(),
                 Some(false) => continue,
@@ -441,9 +460,11 @@ impl EmptinessSearch<'_> {
     }
 }
 
-/// Returns the next edge: chooses an alternative for each obligation, then decides the bits that memory needs.
-fn next_edge(edges: &mut EdgeIterator, norms: &mut Norms, skeleton: &Skeleton) -> Option<Edge> {
+/// Returns the next edge: chooses an alternative for each obligation, then decides the bits that memory needs. None if
+/// there is no further one, or `budget` is used up.
+fn next_edge(edges: &mut EdgeIterator, norms: &mut Norms, skeleton: &Skeleton, budget: &mut usize) -> Option<Edge> {
     loop {
+        *budget = budget.checked_sub(1)?;
         if let Some(expansion) = edges.undecided.pop() {
             match find_successor(&expansion, norms, skeleton) {
                 Ok(Some(target)) => {

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use rustc_hash::FxHashMap;
+
 use crate::arena::{Arena, Node};
 use crate::compile::CompiledFormula;
 use crate::dnf::Dnf;
@@ -62,7 +64,19 @@ pub(crate) struct ResidualWriter<'a> {
     /// The content of the slots, and the time they are seen from.
     pub(crate) times: &'a [Time],
     pub(crate) now: Time,
+    /// The norms written so far: norms share parts.
+    pub(crate) written: FxHashMap<Norm, Formula>,
 }
+
+impl<'a> ResidualWriter<'a> {
+    /// Returns a writer of letters, which depend on no binding and no time.
+    pub(crate) fn of_letters(arena: &'a mut Arena, compiled: &'a CompiledFormula) -> ResidualWriter<'a> {
+        ResidualWriter { arena, compiled, binding: &[], times: &[], now: Time(0), written: FxHashMap::default() }
+    }
+}
+
+/// The most parts of a residual that is written out. A longer one is written as a note of its length.
+const MAX_RESIDUAL_PARTS: u64 = 5000;
 
 impl ResidualWriter<'_> {
     /// Returns what must still hold; for a negated formula, what must hold for its negation.
@@ -87,6 +101,7 @@ impl ResidualWriter<'_> {
         let skeleton: &Skeleton = &self.compiled.skeleton;
         let clauses = dnf.clauses();
         let mut alternatives = Vec::with_capacity(clauses.len());
+        satisfy.begin_search();
         for clause in clauses {
             // An alternative that no continuation can meet is left out.
             if clauses.len() > 1 && !satisfy.can_be_met(clause, norms, skeleton) {
@@ -115,6 +130,15 @@ impl ResidualWriter<'_> {
     }
 
     fn write_norm(&mut self, norm: Norm, norms: &Norms) -> Formula {
+        if let Some(written) = self.written.get(&norm) {
+            return *written;
+        }
+        let formula = self.write_node(norm, norms);
+        self.written.insert(norm, formula);
+        formula
+    }
+
+    fn write_node(&mut self, norm: Norm, norms: &Norms) -> Formula {
         match norms.node(norm) {
             NormNode::True => self.arena.truth(true),
             NormNode::False => self.arena.truth(false),
@@ -358,7 +382,7 @@ fn step_interval(from: u32, to: u32) -> Interval {
     Interval::Steps { from, to: (to != FOREVER).then_some(to) }
 }
 
-/// Returns the residual of a point as a formula.
+/// Returns the residual of a point as a formula, or a note in its place if it is too long to read.
 pub(crate) fn residual_formula(
     compiled: &CompiledFormula,
     cache: &mut crate::cache::Cache,
@@ -368,8 +392,14 @@ pub(crate) fn residual_formula(
     now: Time,
 ) -> Formula {
     cache.with_residual(&compiled.skeleton, point, |residual, norms, satisfy| {
-        let mut writer = ResidualWriter { arena, compiled, binding, times: &point.times, now };
+        let written = FxHashMap::default();
+        let mut writer = ResidualWriter { arena, compiled, binding, times: &point.times, now, written };
         let f = writer.write_residual(residual, norms, satisfy);
+        let parts = writer.arena.size(f);
+        if parts > MAX_RESIDUAL_PARTS {
+            // No formula can contain a fact of this name.
+            return writer.arena.fact(&format!("(a formula of more than {MAX_RESIDUAL_PARTS} parts)"));
+        }
         writer.quantify_open(f)
     })
 }

@@ -21,11 +21,20 @@ pub(crate) struct Member {
     pub(crate) fails: Dnf,
     /// Whether every infinite continuation satisfies the formula, although a finite one may not.
     pub(crate) assured: bool,
+    /// Whether it represents many states, because unknown facts had too many resolutions. Then `holds` and `fails` each
+    /// ask for no more than any of those states: if one cannot be met, it cannot be met in any of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) blurred: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Member {
     pub(crate) fn new(holds: Dnf, fails: Dnf) -> Member {
-        Member { holds, fails, assured: false }
+        Member { holds, fails, assured: false, blurred: false }
     }
 
     pub(crate) fn satisfied() -> Member {
@@ -42,9 +51,9 @@ impl Member {
 
     /// Returns the verdict by its form alone, without a search for continuations.
     pub(crate) fn formal_verdict(&self) -> Verdict {
-        if self.holds.is_top() || self.fails.is_bottom() {
+        if self.fails.is_bottom() || self.holds.is_top() && !self.blurred {
             Verdict::Satisfied
-        } else if self.holds.is_bottom() || self.fails.is_top() {
+        } else if self.holds.is_bottom() || self.fails.is_top() && !self.blurred {
             Verdict::Violated
         } else {
             Verdict::Inconclusive
@@ -53,11 +62,26 @@ impl Member {
 
     /// Returns the verdict if the trace ends here.
     pub(crate) fn end_verdict(&self) -> Verdict {
-        let truth = self.holds.end_value().or_else(|| self.fails.end_value().map(|fails| !fails));
+        let (holds, fails) = (self.holds.end_value(), self.fails.end_value());
+        let truth = match self.blurred {
+            false => holds.or_else(|| fails.map(|fails| !fails)),
+            true => holds.filter(|holds| !holds).or_else(|| fails.filter(|fails| !fails).map(|_| true)),
+        };
         match self.formal_verdict() {
             Verdict::Inconclusive => Verdict::from_truth(truth),
             definite => definite,
         }
+    }
+
+    /// Returns one member for several: it can be met if one of them can.
+    pub(crate) fn blur<'a>(members: impl Iterator<Item = &'a Member>, norms: &mut Norms) -> Member {
+        let nothing = Member { holds: Dnf::bottom(), fails: Dnf::bottom(), assured: true, blurred: true };
+        members.fold(nothing, |all, member| Member {
+            holds: all.holds.or(&member.holds, norms),
+            fails: all.fails.or(&member.fails, norms),
+            assured: all.assured && member.assured,
+            blurred: true,
+        })
     }
 
     pub(crate) fn clauses(&self) -> impl Iterator<Item = &Clause> {
@@ -130,7 +154,7 @@ impl PortableResidual {
         }
         let members = self.members.iter().map(|member| {
             let place = |dnf: &Dnf| map_dnf(dnf, &mut |norm: Norm| places.get(norm.0 as usize).copied());
-            Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)?, assured: member.assured })
+            Some(Member { holds: place(&member.holds)?, fails: place(&member.fails)?, ..member.clone() })
         });
         let mut members: Vec<Member> = members.collect::<Option<_>>()?;
         members.sort_unstable();
@@ -161,6 +185,7 @@ impl Exporter<'_> {
             holds: map_dnf(&member.holds, &mut place).unwrap_or(Dnf::TooMany),
             fails: map_dnf(&member.fails, &mut place).unwrap_or(Dnf::TooMany),
             assured: member.assured,
+            blurred: member.blurred,
         }
     }
 

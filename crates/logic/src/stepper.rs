@@ -1,5 +1,7 @@
 //! Computes one step of a residual that the cache does not have yet.
 
+use rustc_hash::FxHashMap;
+
 use crate::dnf::{Dnf, Obligation};
 use crate::norm::{Norm, NormNode, Norms, Slot};
 use crate::progress::{KnownLetter, Progress};
@@ -26,75 +28,90 @@ pub(crate) struct Stepper<'a> {
     pub(crate) norms: &'a mut Norms,
     pub(crate) satisfy: &'a mut Satisfiability,
     pub(crate) skeleton: &'a Skeleton,
+    /// The most resolutions of unknown facts that are followed one by one.
+    pub(crate) max_resolutions: usize,
+    /// Counts the letters that were read by a member.
+    pub(crate) work: &'a mut u64,
 }
 
 impl Stepper<'_> {
     /// Returns the obligations for the first position, strong or weak like those for any later one. So a formula that a
     /// position leaves unchanged is in its start state again.
-    fn first_obligations(&self, norm: Norm) -> Dnf {
-        let strong = match self.norms.node(norm) {
-            NormNode::And(list) => {
-                return list.iter().fold(Dnf::top(), |dnf, part| dnf.and(&self.first_obligations(*part), self.norms));
+    fn first_obligations(&mut self, norm: Norm, known: &mut FxHashMap<Norm, Dnf>) -> Dnf {
+        let (list, is_conjunction) = match self.norms.node(norm) {
+            NormNode::And(list) => (list.clone(), true),
+            NormNode::Or(list) => (list.clone(), false),
+            node => {
+                let weak = matches!(
+                    node,
+                    NormNode::True
+                        | NormNode::Literal { positive: false, .. }
+                        | NormNode::WeakNext(_)
+                        | NormNode::Release { .. }
+                        | NormNode::TimedRelease { .. }
+                        | NormNode::Trigger { .. }
+                        | NormNode::TimedTrigger { .. }
+                        | NormNode::Previous { was: true, .. }
+                );
+                return Dnf::from_obligation(Obligation::new(norm, !weak), self.norms);
             }
-            NormNode::Or(list) => {
-                return list.iter().fold(Dnf::bottom(), |dnf, part| dnf.or(&self.first_obligations(*part), self.norms));
-            }
-            NormNode::True
-            | NormNode::Literal { positive: false, .. }
-            | NormNode::WeakNext(_)
-            | NormNode::Release { .. }
-            | NormNode::TimedRelease { .. }
-            | NormNode::Trigger { .. }
-            | NormNode::TimedTrigger { .. }
-            | NormNode::Previous { was: true, .. } => false,
-            _ => true,
         };
-        Dnf::from_obligation(Obligation::new(norm, strong), self.norms)
+        if let Some(known) = known.get(&norm) {
+            return known.clone();
+        }
+        let mut result = if is_conjunction { Dnf::top() } else { Dnf::bottom() };
+        for part in list {
+            let part = self.first_obligations(part, known);
+            result = if is_conjunction { result.and(&part, self.norms) } else { result.or(&part, self.norms) };
+        }
+        known.insert(norm, result.clone());
+        result
     }
 
     /// Returns the obligations before the first position, with the value on the empty trace if none comes.
     pub(crate) fn initial(&mut self, norm: Norm, on_empty: bool) -> Dnf {
         let (none, some) = (Obligation::new(Norms::FALSE, false), Obligation::new(Norms::TRUE, true));
-        let at_first = self.first_obligations(norm);
+        let at_first = self.first_obligations(norm, &mut FxHashMap::default());
         match (at_first.end_value(), on_empty) {
             // If the form has another value at the end, the existence of a position is added as an obligation.
-            (Some(false), true) => at_first.or(&Dnf::from_obligation(none, self.norms), self.norms),
-            (Some(true), false) => at_first.and(&Dnf::from_obligation(some, self.norms), self.norms),
+            (Some(false), true) => {
+                let none = Dnf::from_obligation(none, self.norms);
+                at_first.or(&none, self.norms)
+            }
+            (Some(true), false) => {
+                let some = Dnf::from_obligation(some, self.norms);
+                at_first.and(&some, self.norms)
+            }
             _ => at_first,
         }
     }
 
     pub(crate) fn step(&mut self, residual: &Residual, letter: &StepInput) -> (Residual, Option<SlotSources>) {
-        let mut members: Vec<Member> = Vec::new();
         let slots = residual.clocks.len();
-        for member in &residual.members {
-            if member.formal_verdict().is_definite() {
-                members.push(member.clone());
-                continue;
-            }
-            match letter {
-                StepInput::Expired(expired) => {
-                    let expired = unpack_slots(expired, slots);
-                    let mut forget = |norms: &mut Norms, norm: Norm| expire_slots(norm, norms, &expired);
+        let is_open = |member: &&Member| !member.formal_verdict().is_definite();
+        let mut members: Vec<Member> = residual.members.iter().filter(|member| !is_open(member)).cloned().collect();
+        match letter {
+            StepInput::Expired(expired) => {
+                let expired = unpack_slots(expired, slots);
+                let mut forget = |norms: &mut Norms, norm: Norm| expire_slots(norm, norms, &expired);
+                for member in residual.members.iter().filter(is_open) {
                     let holds = member.holds.rewrite(self.norms, &mut forget);
                     let fails = member.fails.rewrite(self.norms, &mut forget);
-                    members.push(self.settle(Member { holds, fails, assured: member.assured }));
+                    members.push(self.settle(Member { holds, fails, ..member.clone() }));
                 }
-                StepInput::Facts { bits, unknown, ripe } => {
-                    let ripe = unpack_slots(ripe, slots);
-                    // Every resolution of the unknown bits.
-                    let mut resolution = 0;
-                    loop {
-                        let bits = *bits & !unknown | resolution;
-                        // Only the resolved bits are compared: irrelevant bits were left out before.
-                        if self.skeleton.is_possible(bits, *unknown) {
-                            let member = self.read(member, KnownLetter::Full { bits, ripe: &ripe });
-                            members.push(self.settle(member));
-                        }
-                        if resolution == *unknown {
-                            break;
-                        }
-                        resolution = resolution.wrapping_sub(*unknown) & unknown;
+            }
+            StepInput::Facts { bits, unknown, ripe } => {
+                let ripe = unpack_slots(ripe, slots);
+                let count = residual.members.iter().filter(is_open).count();
+                let resolutions = 1usize.checked_shl(unknown.count_ones()).unwrap_or(usize::MAX);
+                if *unknown != 0 && count.saturating_mul(resolutions) > self.max_resolutions {
+                    let blurred = Member::blur(residual.members.iter().filter(is_open), self.norms);
+                    let letter = KnownLetter::Possible { bits: *bits & !unknown, unknown: *unknown, ripe: &ripe };
+                    let member = self.read(&blurred, letter);
+                    members.push(self.settle(member));
+                } else {
+                    for member in residual.members.iter().filter(is_open) {
+                        self.read_resolutions(member, *bits, *unknown, &ripe, &mut members);
                     }
                 }
             }
@@ -104,7 +121,25 @@ impl Stepper<'_> {
         self.renumber_slots(members, slots)
     }
 
+    /// Reads a letter under every resolution of its unknown bits.
+    fn read_resolutions(&mut self, member: &Member, bits: u64, unknown: u64, ripe: &[bool], members: &mut Vec<Member>) {
+        let mut resolution = 0;
+        loop {
+            let bits = bits & !unknown | resolution;
+            // Only the resolved bits are compared: irrelevant bits were left out before.
+            if self.skeleton.is_possible(bits, unknown) {
+                let member = self.read(member, KnownLetter::Full { bits, ripe });
+                members.push(self.settle(member));
+            }
+            if resolution == unknown {
+                return;
+            }
+            resolution = resolution.wrapping_sub(unknown) & unknown;
+        }
+    }
+
     fn read(&mut self, member: &Member, reading: KnownLetter<'_>) -> Member {
+        *self.work += 1;
         let mut progress = Progress::new(self.norms, &self.skeleton.clocks, reading);
         let mut unfold = |dnf: &Dnf| {
             let Dnf::Clauses(clauses) = dnf else { return Dnf::TooMany };
@@ -112,14 +147,14 @@ impl Stepper<'_> {
             for clause in clauses {
                 let mut part = Dnf::top();
                 for obligation in clause {
-                    let next = progress.unfold(obligation.norm());
+                    let next = progress.unfold_obligation(obligation.norm());
                     part = part.and(&next, progress.norms);
                 }
                 result = result.or(&part, progress.norms);
             }
             result
         };
-        Member { holds: unfold(&member.holds), fails: unfold(&member.fails), assured: member.assured }
+        Member { holds: unfold(&member.holds), fails: unfold(&member.fails), ..member.clone() }
     }
 
     /// A member that no continuation can satisfy is violated, one that every continuation satisfies is satisfied.
@@ -133,6 +168,7 @@ impl Stepper<'_> {
             Verdict::Inconclusive if member.assured => return member,
             Verdict::Inconclusive => {}
         }
+        self.satisfy.begin_search();
         if !self.can_be_met(&member.holds) {
             Member::violated()
         } else if self.can_be_met(&member.fails) {

@@ -10,6 +10,7 @@ use crate::name_syntax::write_name;
 use crate::value::Value;
 
 /// An argument of an atom or a side of a comparison.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Term {
     /// `_`: any value.

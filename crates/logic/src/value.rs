@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Numbers are kept exactly where they are whole; `3` and `3.0` are the same value. All values have one order, in which
 /// numbers are ordered by size, whole or not.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged, from = "ValueRepr")]
 pub enum Value {

@@ -3,14 +3,17 @@
 //! The search starts from the trail of TRAC's Algorithm 1: the positions at which the residual changed. Then it leaves
 //! out every fact that the verdict does not need: the verdict is the same for all facts outside of the witness.
 //! `check.rs` confirms a witness by the definition alone.
+//!
+//! A search has a [budget](WitnessBudget). If it is used up, the witness is the trail, and [says so](WitnessBasis).
 
+mod budget;
 mod engine;
 mod search;
 
 use std::sync::Arc;
 
 use crate::arena::{Arena, Node};
-use crate::facts::{Fact, Facts, fits};
+use crate::facts::{Fact, Facts};
 use crate::formula::Formula;
 use crate::interval::Time;
 use crate::monitor::{Monitor, replace_in_always};
@@ -19,10 +22,12 @@ use crate::sentence::Sentence;
 use crate::term::{Atom, Term};
 use crate::value::Value;
 use crate::verdict::Verdict;
+pub use budget::WitnessBudget;
 use engine::{BindingEngine, SetEngine};
 use search::WitnessSearch;
 
 /// One entry of a trace.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// A position with its facts.
@@ -42,8 +47,32 @@ pub struct Witness {
     pub entries: usize,
     /// Whether the verdict needs the trace to end there.
     pub at_end: bool,
+    /// What the positions are.
+    pub basis: WitnessBasis,
     /// The positions that matter, in order.
     pub steps: Vec<WitnessStep>,
+}
+
+/// What the positions of a witness are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum WitnessBasis {
+    /// The verdict follows from the facts of these positions, whatever holds elsewhere.
+    #[default]
+    Proof,
+    /// The search reached its budget. These are the last positions at which the residual changed; the verdict may also
+    /// depend on others.
+    Changes,
+}
+
+impl WitnessBasis {
+    /// Its name, as reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WitnessBasis::Proof => "proof",
+            WitnessBasis::Changes => "changes",
+        }
+    }
 }
 
 /// A position that matters.
@@ -57,8 +86,8 @@ pub struct WitnessStep {
     pub present: Vec<Fact>,
     /// The absent facts that matter.
     pub absent: Vec<Atom>,
-    /// What had to hold after it.
-    pub residual: Sentence,
+    /// What had to hold after it; the whole formula, from a prover [without residuals](Prover::without_residuals).
+    pub residual: Arc<Sentence>,
 }
 
 impl Witness {
@@ -89,6 +118,7 @@ pub struct Prover {
     sentence: Sentence,
     /// Whether it explains the last entry of a trace.
     is_each: bool,
+    has_residuals: bool,
     /// The engine for one binding, if a single binding can decide.
     alone: Option<BindingEngine>,
     /// The engine for all bindings; created on demand.
@@ -100,7 +130,13 @@ impl Prover {
     pub fn new(arena: &Arena, formula: Formula) -> Option<Prover> {
         let sentence = Sentence { arena: arena.clone(), formula };
         let monitor = Monitor::new(arena, formula).ok()?;
-        Some(Prover { alone: BindingEngine::new(monitor), sentence, is_each: false, together: None })
+        Some(Prover {
+            alone: BindingEngine::new(monitor),
+            sentence,
+            is_each: false,
+            has_residuals: true,
+            together: None,
+        })
     }
 
     /// Returns a prover for a formula `G f`, with `f` about the past and the present, that fails at the last entry of
@@ -116,17 +152,36 @@ impl Prover {
         Some(Prover { is_each: true, ..Prover::new(&asked, formula)? })
     }
 
+    /// Returns a prover that does not compute what had to hold after each step.
+    #[must_use]
+    pub fn without_residuals(self) -> Prover {
+        Prover { has_residuals: false, ..self }
+    }
+
     /// Finds why the formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none without a
     /// definite verdict. Prefers the given values of its quantified variables, if they decide.
     pub fn find(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
+        self.find_within(trace, at_end, binding, &mut WitnessBudget::default())
+    }
+
+    /// Finds a witness like [`Prover::find`], within a budget for several searches.
+    ///
+    /// Reading the trace once is not limited: it takes time in proportion to its length.
+    pub fn find_within(
+        &mut self,
+        trace: &[Moment],
+        at_end: bool,
+        binding: &[(Arc<str>, Value)],
+        budget: &mut WitnessBudget,
+    ) -> Option<Witness> {
         if !self.is_each {
-            return self.find_decided(trace, at_end, binding);
+            return self.find_decided(trace, at_end, binding, budget);
         }
         let mut marked = trace.to_vec();
         if let Some(Moment::Position(facts)) = marked.last_mut() {
             facts.known.push(Fact::from(HERE_FACT));
         }
-        let mut witness = self.find_decided(&marked, at_end, binding)?;
+        let mut witness = self.find_decided(&marked, at_end, binding, budget)?;
         for step in &mut witness.steps {
             step.present.retain(|fact| &*fact.name != HERE_FACT);
             step.absent.retain(|atom| &*atom.name != HERE_FACT);
@@ -134,14 +189,22 @@ impl Prover {
         Some(witness)
     }
 
-    fn find_decided(&mut self, trace: &[Moment], at_end: bool, binding: &[(Arc<str>, Value)]) -> Option<Witness> {
-        if let Some(witness) = self.find_for_binding(trace, at_end, binding, None) {
+    fn find_decided(
+        &mut self,
+        trace: &[Moment],
+        at_end: bool,
+        binding: &[(Arc<str>, Value)],
+        budget: &mut WitnessBudget,
+    ) -> Option<Witness> {
+        if let Some(witness) = self.find_for_binding(trace, at_end, binding, None, budget) {
             return Some(witness);
         }
         if !binding.is_empty() {
             // Only some variables have values: the formula is instantiated with those.
             let ground = self.instantiate(binding);
-            let found = Prover::new(&ground.arena, ground.formula)?.find_decided(trace, at_end, &[])?;
+            let mut prover = Prover::new(&ground.arena, ground.formula)?;
+            prover.has_residuals = self.has_residuals;
+            let found = prover.find_decided(trace, at_end, &[], budget)?;
             return Some(Witness { binding: binding.iter().cloned().chain(found.binding).collect(), ..found });
         }
         if self.together.is_none() {
@@ -154,15 +217,16 @@ impl Prover {
         let named = variables.iter().cloned().zip(values.into_iter().flatten());
         let named: Option<Vec<_>> = named.map(|(name, value)| value.map(|value| (name, value))).collect();
         if let Some(named) = named.filter(|named| !named.is_empty())
-            && let Some(witness) = self.find_for_binding(&trace[..entries], at_end, &named, Some(verdict))
+            && let Some(witness) = self.find_for_binding(&trace[..entries], at_end, &named, Some(verdict), budget)
         {
             return Some(witness);
         }
         let together = self.together.as_mut()?;
         // A verdict that was definite before the end does not need it.
         let at_end = at_end && together.decide(&trace[..entries], false).is_none();
-        let steps = WitnessSearch::new(together, &self.sentence, &trace[..entries], verdict, at_end).run();
-        Some(Witness { verdict, binding: Vec::new(), entries, at_end, steps })
+        let search = WitnessSearch::new(together, &self.sentence, &trace[..entries], verdict, at_end, budget);
+        let (basis, steps) = search.run(self.has_residuals);
+        Some(Witness { verdict, binding: Vec::new(), entries, at_end, basis, steps })
     }
 
     /// Returns the formula with variables replaced by values.
@@ -181,6 +245,7 @@ impl Prover {
         at_end: bool,
         binding: &[(Arc<str>, Value)],
         wanted: Option<Verdict>,
+        budget: &mut WitnessBudget,
     ) -> Option<Witness> {
         let alone = self.alone.as_mut()?;
         alone.bind(binding)?;
@@ -191,18 +256,10 @@ impl Prover {
         let at_end = at_end && alone.decide(&trace[..entries], false).is_none();
         let ground = self.instantiate(binding);
         let alone = self.alone.as_mut()?;
-        let steps = WitnessSearch::new(alone, &ground, &trace[..entries], verdict, at_end).run();
-        Some(Witness { verdict, binding: binding.to_vec(), entries, at_end, steps })
+        let search = WitnessSearch::new(alone, &ground, &trace[..entries], verdict, at_end, budget);
+        let (basis, steps) = search.run(self.has_residuals);
+        Some(Witness { verdict, binding: binding.to_vec(), entries, at_end, basis, steps })
     }
-}
-
-/// Returns the facts of a position, with every atom unknown that is not kept.
-pub(crate) fn mask_facts(facts: &Facts, atoms: &[Atom], kept: &[bool]) -> Facts {
-    let is_kept = |fact: &&Fact| atoms.iter().zip(kept).any(|(atom, kept)| *kept && fits(atom, fact));
-    let known: Vec<Fact> = facts.known.iter().filter(is_kept).cloned().collect();
-    let mut unknown = facts.unknown.clone();
-    unknown.extend(atoms.iter().zip(kept).filter(|(_, kept)| !**kept).map(|(atom, _)| atom.clone()));
-    Facts { time: facts.time, known, unknown }
 }
 
 /// Collects the atoms of a formula, with `_` for variables.

@@ -22,6 +22,7 @@ pub struct Word<'a> {
 }
 
 /// What comes after the last position of a word.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Nothing: the word is finite.

@@ -18,10 +18,13 @@
 //!
 //! - *Absent* is a missing value: a key, an index, a field that the event has not, anything inside `null`. An
 //!   operation on something absent is absent, and a condition that is absent is false. `has(args.x)` asks for it.
+//!   The opposite of an absent condition is unknown: leaving out an argument must not evade `args.country != "DE"`.
+//!   So are `!` and `!=` on something absent, `?:` with an absent condition, and an absent condition as a value.
 //! - *Unknown* is an undecidable value: arguments that are not JSON, a text compared with a number, a division by zero.
 //!   A condition that is unknown is [`Truth::Unknown`], with a [`Reason`].
 //!
-//! `&&` and `||` absorb both, as in CEL: `true || absent` is true. Of what is left, unknown outweighs absent.
+//! `&&` and `||` absorb both, as in CEL: `true || absent` is true. `absent && unknown` is absent, since an absent
+//! condition does not hold; `absent || unknown` is unknown.
 //!
 //! # Differences from CEL
 //!
@@ -30,8 +33,8 @@
 //! - Whole numbers and floats mix in arithmetic, the result is a float; a float that is whole is an index. A result
 //!   that is infinite is unknown, and so is a division by `0.0`.
 //! - `has(a.b.c)` is false also if `a.b` is absent.
-//! - `filter` and `exists_one` pass over elements for which the condition is absent; `map` is unknown if an element
-//!   lacks what it takes.
+//! - `filter` passes over elements for which the condition is absent, except within a condition, where it is unknown;
+//!   `map` is unknown if an element lacks what it takes.
 //! - Keys of maps are texts. There are no bytes, no unsigned numbers, no messages, no optional fields, no `type`.
 //! - `duration("30d")` counts days, as formulas do.
 //! - `args.anywhere("iban")` is the list of values under that name at any depth, whatever its case, with or without
@@ -133,7 +136,7 @@ impl Expression {
 
     /// Evaluates it in a scope.
     pub fn evaluate<'a>(&'a self, scope: &'a EvaluationScope<'a>) -> Evaluation<'a> {
-        match self.node.evaluate(&Run::new(scope), None) {
+        match self.node.evaluate_whole(&Run::new(scope)) {
             Ok(value) => Evaluation::Value(value),
             Err(NoValue::Absent) => Evaluation::Absent,
             Err(NoValue::Unknown(reason)) => Evaluation::Unknown(reason),
@@ -143,7 +146,7 @@ impl Expression {
     /// Whether it holds, for an expression that is a condition. One that comes to something that is neither true nor
     /// false is unknown.
     pub fn holds(&self, scope: &EvaluationScope<'_>) -> Truth {
-        to_truth(self.node.test(&Run::new(scope), None, 0))
+        to_truth(self.node.test(&Run::condition(scope), None, 0))
     }
 
     /// Whether it could be a condition: not so if it always comes to a text, say.

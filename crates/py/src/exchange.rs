@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lictor::guard::Decision;
-use lictor_exchange::{ExchangeFailure, ExchangeOptions, LocalExchange, LocalParts};
+use lictor_exchange::{ExchangeFailure, ExchangeOptions, LocalExchange, LocalParts, LocalReply};
 use lictor_wire::{Api, Route};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -33,6 +33,10 @@ type ErrorAnswer<'py> = (u16, Bound<'py, PyBytes>);
 
 /// The body that may be sent, or the answer instead, and the decisions that changed something.
 type JudgedBody<'py> = (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>);
+
+/// A [`JudgedBody`], and the next request to the model if it is to be asked again.
+type JudgedReplyBody<'py> =
+    (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyBytes>>);
 
 /// The part of a stream that may be sent, and the decisions that changed something.
 type JudgedPiece<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyAny>>);
@@ -106,11 +110,13 @@ fn new_id() -> String {
 impl Exchange {
     #[new]
     fn new(core: &Bound<'_, GuardCore>, session: &str, method: &str, path: &str, hold_text: bool) -> Exchange {
-        let (api, is_harmless) = match Api::route(method, path) {
-            Route::Judged(api) => (Some(api), false),
+        let route = Api::route(method, path);
+        let (api, is_harmless) = match route {
+            Route::Judged(api) | Route::Counted(api) => (Some(api), false),
             Route::Harmless(api) => (Some(api), true),
             Route::Unknown => (None, false),
         };
+        let judges_reply = matches!(route, Route::Judged(_));
         let core = core.get().clone();
         // Text that is held until it is whole is changed by the decision on it; otherwise it is previewed.
         let (previews_text, hold_back) = match (hold_text, core.changes_texts()) {
@@ -118,12 +124,12 @@ impl Exchange {
             (false, true) => (true, HOLD_BACK),
             (false, false) => (false, 0),
         };
-        let options = ExchangeOptions { previews_text, hold_back, ..ExchangeOptions::default() };
+        let options = ExchangeOptions { previews_text, hold_back, judges_reply, ..ExchangeOptions::default() };
         let exchange = LocalExchange::new(api.unwrap_or(Api::Chat), new_id(), session.to_owned(), options);
         Exchange { core, session: session.to_owned(), api, is_harmless, exchange: Mutex::new(exchange) }
     }
 
-    /// Whether the request needs no judging: lists of models, counts of tokens.
+    /// Whether the request needs no judging: lists of models.
     #[getter]
     fn is_harmless(&self) -> bool {
         self.is_harmless
@@ -147,11 +153,22 @@ impl Exchange {
         self.whole(py, judged)
     }
 
-    /// Judges the body of a reply.
-    fn reply<'py>(&self, py: Python<'py>, body: &[u8]) -> PyResult<JudgedBody<'py>> {
-        let body = bytes::Bytes::copy_from_slice(body);
-        let judged = self.drive(py, |exchange, parts| exchange.reply(parts, body));
-        self.whole(py, judged)
+    /// Judges the body of a reply; none if the model gave none when it was asked again.
+    fn reply<'py>(&self, py: Python<'py>, body: Option<&[u8]>) -> PyResult<JudgedReplyBody<'py>> {
+        let body = body.map(bytes::Bytes::copy_from_slice);
+        let (judged, decisions) = self.drive(py, |exchange, parts| match body {
+            Some(body) => exchange.reply(parts, body),
+            None => exchange.no_reply(parts),
+        });
+        let judged = match judged.and_then(|judged| judged) {
+            Ok(LocalReply::AskAgain(bytes)) => {
+                return Ok((None, None, list(py, &decisions)?, Some(PyBytes::new(py, &bytes))));
+            }
+            Ok(LocalReply::Body(bytes)) => Ok(bytes),
+            Err(failure) => Err(failure),
+        };
+        let (allowed, answer, decisions) = self.whole(py, (Ok(judged), decisions))?;
+        Ok((allowed, answer, decisions, None))
     }
 
     /// Judges bytes of a streamed reply; none at its end.

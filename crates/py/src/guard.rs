@@ -47,7 +47,7 @@ impl Guarding {
     pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Result<Arc<Decision>, String> {
         event.session = Some(session.into());
         let decision = self.decider.decide(event, Capabilities::default(), now())?;
-        self.sessions.settle(session, &decision);
+        self.sessions.settle(session, &decision, &mut self.decider)?;
         Ok(decision)
     }
 
@@ -64,6 +64,10 @@ impl LocalDecider for Decider {
 
     fn preview(&mut self, event: &Event) -> Result<Preview, String> {
         Decider::preview(self, event)
+    }
+
+    fn now(&self) -> Option<Time> {
+        Some(now())
     }
 
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {

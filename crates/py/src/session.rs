@@ -6,7 +6,7 @@ use lictor::decode::LogRecord;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::judge::Judge;
-use lictor::session::{Proposal as Proposed, Session as Judged, SessionSummary};
+use lictor::session::{Proposal as Proposed, Session as Judged, SessionError, SessionSummary};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -113,6 +113,11 @@ impl Session {
     }
 }
 
+/// Returns the exception for a call that the session refuses.
+fn to_error(refused: SessionError) -> PyErr {
+    Error::State.with(refused.to_string())
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -159,12 +164,12 @@ impl Session {
         let event = self::event(event)?;
         let after = after.map(Bound::get);
         let proposed: Result<Proposed, String> = self.with(py, |session, judge| match after {
-            None => Ok(session.propose(judge, &event)),
+            None => session.propose(judge, &event).map_err(|refused| refused.to_string()),
             Some(after) => {
                 let before = lock(&after.proposed);
                 session
                     .propose_upon(judge, before.as_ref().ok_or(COMMITTED)?, &event)
-                    .map_err(|stale| stale.to_string())
+                    .map_err(|refused| refused.to_string())
             }
         });
         let proposed = proposed.map_err(|message| Error::State.with(message))?;
@@ -181,9 +186,9 @@ impl Session {
         let found: Result<Vec<Finding>, String> = self.with(py, |session, judge| {
             let mut given = lock(&given.proposed);
             // A proposal that is refused here can still be committed where it was made.
-            session.check(given.as_ref().ok_or(COMMITTED)?).map_err(|stale| stale.to_string())?;
+            session.check(given.as_ref().ok_or(COMMITTED)?).map_err(|refused| refused.to_string())?;
             let proposed = given.take().ok_or(COMMITTED)?;
-            session.commit(judge, proposed).map_err(|stale| stale.to_string())
+            session.commit(judge, proposed).map_err(|refused| refused.to_string())
         });
         findings(py, &found.map_err(|message| Error::State.with(message))?)
     }
@@ -192,7 +197,7 @@ impl Session {
     fn observe<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let event = self::event(event)?;
         let found = self.with(py, |session, judge| session.observe(judge, &event));
-        findings(py, &found)
+        findings(py, &found.map_err(to_error)?)
     }
 
     /// Makes many events part of the session, in order, and returns what they broke.
@@ -200,23 +205,27 @@ impl Session {
     /// Equals an `observe` for each, but releases the GIL once, so that many threads can use all cores.
     fn observe_all<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let events = events.try_iter()?.map(|event| self::event(&event?)).collect::<PyResult<Vec<Event>>>()?;
-        let found = self.with(py, |session, judge| -> Vec<Finding> {
-            events.iter().flat_map(|event| session.observe(judge, event)).collect()
+        let found = self.with(py, |session, judge| -> Result<Vec<Finding>, SessionError> {
+            let mut found = Vec::new();
+            for event in &events {
+                found.append(&mut session.observe(judge, event)?);
+            }
+            Ok(found)
         });
-        findings(py, &found)
+        findings(py, &found.map_err(to_error)?)
     }
 
     /// Advances time, and returns the deadlines missed by then.
     fn tick<'py>(&self, py: Python<'py>, time: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let now = value::time(time)?;
         let found = self.with(py, |session, judge| session.tick(judge, now));
-        findings(py, &found)
+        findings(py, &found.map_err(to_error)?)
     }
 
     /// Returns the unmet obligations, as if the session ended here. It may continue.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let found = self.with(py, |session, judge| session.finish(judge));
-        findings(py, &found)
+        findings(py, &found.map_err(to_error)?)
     }
 
     /// Returns the verdicts of the session and the numbers of its steps, without content. With `at_end`, as if it ended
@@ -227,7 +236,7 @@ impl Session {
             true => session.report_at_end(judge),
             false => session.report(judge),
         });
-        to_dict(py, &summary)
+        to_dict(py, &summary.map_err(to_error)?)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

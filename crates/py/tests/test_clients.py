@@ -120,12 +120,35 @@ def test_responses_async_and_streamed(shop: Policy) -> None:
 def test_denial_is_sent_with_previous_response_id(shop: Policy) -> None:
     with scripted_model([[REFUND], "Well then."]) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
-        first = client.responses.create(model="m", input="Pay me back.")
+        # A reply that is streamed is not asked for again.
+        with client.responses.stream(model="m", input="Pay me back.") as stream:
+            first = stream.get_final_response()
         assert response_calls(first)[0] == []
         client.responses.create(model="m", input=ASK, previous_response_id=first.id)
     answer, *_ = model.requests[1]["input"]
     assert answer["type"] == "function_call_output" and answer["call_id"] == "call_1_0"
     assert "refunds-are-approved" in answer["output"]
+
+
+def test_denied_call_is_corrected(shop: Policy) -> None:
+    with scripted_model([[REFUND], "Well then."]) as model:
+        client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
+        said = client.responses.create(model="m", input="Pay me back.")
+    assert response_calls(said) == ([], "Well then.")
+    asked, call, answer = model.requests[1]["input"]
+    assert asked["content"] == "Pay me back." and call["call_id"] == answer["call_id"]
+    assert "refunds-are-approved" in answer["output"]
+
+
+def test_denied_call_is_corrected_async(shop: Policy) -> None:
+    async def run(url: str) -> Any:
+        client = Guard(shop).wrap(anthropic.AsyncAnthropic(api_key="x", base_url=url))
+        return await client.messages.create(model="m", max_tokens=9, messages=ASK)
+
+    with scripted_model([[REFUND], "Well then."]) as model:
+        said = asyncio.run(run(model.url))
+    assert message_calls(said) == ([], "Well then.")
+    assert "refunds-are-approved" in json.dumps(model.requests[1]["messages"][-1])
 
 
 def test_redaction_applies_to_later_requests(shop: Policy) -> None:

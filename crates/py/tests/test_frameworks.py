@@ -132,11 +132,12 @@ def test_mcp_servers() -> None:
 
 def test_clients() -> None:
     mail = "send_mail: Ada, born [redacted], your teapot is here."
-    for name in ("openai_client", "anthropic_client"):
+    # A whole reply is asked for again after a denial; one that is streamed has the denial as text.
+    for name, last in (("openai_client", "That is all."), ("anthropic_client", "refunds-are-approved")):
         module = example(name)
         said = module.main()
         assert module.ENTERED == ["look_up", mail]
-        assert "refunds-are-approved" in (said if isinstance(said, str) else said[-1])
+        assert last in (said if isinstance(said, str) else said[-1])
 
 
 def test_tools_without_a_framework() -> None:

@@ -25,12 +25,24 @@ class Network:
     def __init__(self) -> None:
         self.turn: Dict[str, Any] = {}
         self.upstream: Optional[str] = None
+        self.again: List[str] = []
 
     def handle_request(self, request: Any) -> Any:
+        if self.upstream is not None:
+            return self.ask_again(request.read().decode())
         self.upstream = request.read().decode()
         if "stream" in self.turn:
             return http.Response(200, headers={"content-type": "text/event-stream"}, stream=Pieces(self.turn))
         return http.Response(200, headers={"content-type": "application/json"}, content=json.dumps(self.turn["reply"]))
+
+
+    def ask_again(self, body: str) -> Any:
+        replies = self.turn.get("again", [])
+        if len(self.again) == len(replies):
+            return http.Response(500, content=b"{}")
+        self.again.append(body)
+        reply = json.dumps(replies[len(self.again) - 1])
+        return http.Response(200, headers={"content-type": "application/json"}, content=reply)
 
 
 class Pieces(http.SyncByteStream):  # type: ignore[name-defined,misc]
@@ -45,7 +57,7 @@ class Pieces(http.SyncByteStream):  # type: ignore[name-defined,misc]
 
 
 def play(guarded: Any, network: Network, turn: Dict[str, Any]) -> Any:
-    network.turn, network.upstream = turn, None
+    network.turn, network.upstream, network.again = turn, None, []
     body = json.dumps(turn["request"]).encode()
     response = guarded.handle_request(http.Request("POST", f"http://model{turn['path']}", content=body))
     pieces: List[bytes] = []
@@ -76,7 +88,8 @@ def test_scene_plays_with_python_transport(file: Path, hold_text: bool) -> None:
             assert upstream == (turn["upstream"] and json.dumps(turn["request"])), seen
         if turn.get("client") == "same":
             assert client == ("".join(turn["stream"]) if "stream" in turn else json.dumps(turn["reply"])), seen
-        for side, said in (("upstream", upstream or ""), ("client", client)):
+        assert len(network.again) == len(turn.get("again", [])), seen
+        for side, said in (("upstream", upstream or ""), ("again", "\n".join(network.again)), ("client", client)):
             assert all(part in said for part in turn.get(f"{side}_contains", [])), seen
             assert not any(part in said for part in turn.get(f"{side}_lacks", [])), seen
         if "then" in turn:

@@ -63,6 +63,7 @@ pub struct Notice {
 }
 
 /// The outcome of passing time.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Debug)]
 pub enum TimeOutcome {
     /// A deadline was missed.

@@ -7,6 +7,7 @@ use lictor_store::StoreError;
 
 /// Why an event could not be decided. It must not be forwarded.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum WardenError {
     /// The state of sessions cannot be read or written.
     Store(StoreError),

@@ -100,11 +100,11 @@ impl Warden {
     /// Loads the histories across sessions from the store.
     pub(crate) fn load_histories(&mut self) -> Result<(), WardenError> {
         self.histories.clear();
-        self.guard.judge_mut().clear_histories();
+        self.guard.clear_histories();
         for (key, stored) in self.store.scan("history/")? {
             let saved: SavedHistories = kept::read(&stored.value, &key)?;
             // Properties that are the same in both policies continue.
-            let restored = self.guard.judge_mut().migrate_histories(&saved);
+            let restored = self.guard.migrate_histories(&saved);
             restored.map_err(|error| WardenError::Restore { key: key.clone(), error })?;
             self.histories.insert(key, stored.version);
         }

@@ -24,6 +24,7 @@ const MOST_CONTENT: usize = 8 * 1024 * 1024;
 const LONGEST_TOOL: usize = 1_000;
 
 /// What the ledger keeps of an event.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContentRetention {
     /// A commitment: the owner of the event can prove that it is the recorded one.

@@ -39,7 +39,7 @@ impl Warden {
     ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
         let (mut changes, mut saved, mut touched) = (extra, Vec::new(), Vec::new());
         if self.live.is_some() {
-            self.guard.judge_mut().clear_consulted_histories();
+            self.guard.clear_consulted_histories();
         } else {
             for session in sessions.difference(ended) {
                 saved.extend(self.changes_of(session, &mut changes)?);
@@ -83,7 +83,7 @@ impl Warden {
     /// that were only read are saved as well: a decision is valid only if their versions are unchanged.
     pub(crate) fn history_changes(&mut self, changes: &mut Vec<Change>) -> Result<Vec<String>, WardenError> {
         let mut keys = Vec::new();
-        for (name, history) in self.guard.judge_mut().take_touched_histories() {
+        for (name, history) in self.guard.take_touched_histories() {
             let key = kept::history(&name);
             let expected = ExpectedVersion::of_version(self.histories.get(&key).copied());
             changes.push(match history {

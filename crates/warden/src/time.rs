@@ -134,8 +134,7 @@ impl Warden {
     }
 
     fn tick_histories(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
-        let Some(lag) = self.lag else { return Ok(Vec::new()) };
-        let late = self.guard.judge_mut().tick_histories(Time(now.0.saturating_sub(lag)));
+        let late = self.guard.tick_histories(now);
         if late.is_empty() {
             return Ok(Vec::new());
         }

@@ -33,8 +33,8 @@ pub struct WardenOptions {
     pub policy: String,
     /// The timeout after which a session without an event ends; none if it never ends.
     pub idle: Option<Span>,
-    /// How far the time of an event may be from ours. Beyond it, our time is used and the record notes it; none if the
-    /// time of an event is always used.
+    /// How far the time of an event may be from ours. Beyond it, our time is used; the decision and the record note it.
+    /// If none, an event may be dated [five minutes ahead](Guard::within_skew) and any time back.
     pub skew: Option<Span>,
     /// Whether sessions continue after a policy change, with the properties whose formulas are the same. If not, they
     /// continue only with the policy that they began with: for agents that could edit their own policy.
@@ -52,8 +52,6 @@ pub struct Warden {
     pub(crate) held: HashMap<String, Held>,
     /// The versions of the loaded histories across sessions.
     pub(crate) histories: HashMap<String, u64>,
-    /// By how much the clock of the events of all sessions is behind ours, in nanoseconds.
-    pub(crate) lag: Option<i64>,
     /// Records for the next save.
     pub(crate) announced: Vec<(String, Outgoing)>,
     /// Records that the ledger has, by their keys and versions in the store, where they are still to be deleted.
@@ -111,13 +109,12 @@ impl Warden {
         };
         let live = store.is_private().then(LiveSessions::default);
         let mut warden = Warden {
-            guard,
+            guard: guard.within_skew(options.skew),
             store,
             ledger,
             options,
             held: HashMap::new(),
             histories: HashMap::new(),
-            lag: None,
             announced: Vec::new(),
             written: Vec::new(),
             unwritten: Vec::new(),
@@ -226,19 +223,17 @@ impl Warden {
                 answers.push(past.answer(event, self.guard.judge()));
                 continue;
             }
-            let (time, is_strange) = self.time_of(&event, now);
-            event.time = time;
+            event.time = event.time.or(now);
             self.begin_change(&session);
+            let is_end = event.kind == Kind::SessionEnd;
+            let decision = Arc::new(self.guard.decide_within(means, event, now));
             let Some(held) = self.held.get_mut(&session) else { continue };
             held.used = now.or(held.used);
-            if let (Some(time), Some(now)) = (event.time, now) {
+            if let (Some(time), Some(now)) = (decision.event.time, now) {
                 // A clock never goes back: a late event does not postpone deadlines.
                 let lag = now.0.saturating_sub(time.0);
                 held.lag = Some(held.lag.map_or(lag, |known| known.min(lag)));
-                self.lag = Some(self.lag.map_or(lag, |known| known.min(lag)));
             }
-            let is_end = event.kind == Kind::SessionEnd;
-            let decision = Arc::new(self.guard.decide_within(means, event, now));
             match (name, self.held.get_mut(&session)) {
                 // Two events of the same id in one batch are two events.
                 (Some(name), Some(_)) if held::is_by_id(&name) => {
@@ -249,7 +244,7 @@ impl Warden {
             }
             for decision in std::iter::once(&*decision).chain(&decision.settled) {
                 if let Some(mut record) = self.outgoing(&session, decision, now) {
-                    record.note_clock(is_strange);
+                    record.note_clock(decision.claimed_time.is_some());
                     record.note_exchange(exchange.as_deref());
                     records.push((Some(session.clone()), record));
                 }
@@ -295,14 +290,6 @@ impl Warden {
             }
         }
         Some(record)
-    }
-
-    /// Returns the time of an event, or ours if that is too far away; and whether it is.
-    fn time_of(&self, event: &Event, now: Option<Time>) -> (Option<Time>, bool) {
-        match (event.time, now, self.options.skew) {
-            (Some(told), Some(now), Some(skew)) if told.0.abs_diff(now.0) > skew.0 => (Some(now), true),
-            (told, ..) => (told.or(now), false),
-        }
     }
 
     /// Returns the unmet obligations of a session. The session does not end, and nothing is recorded.
@@ -370,7 +357,7 @@ impl Warden {
             return Ok(());
         }
         self.save_live(&self.names(), true)?;
-        self.guard = guard;
+        self.guard = guard.within_skew(self.options.skew);
         self.options.policy = fingerprint;
         self.held.clear();
         self.announced.clear();

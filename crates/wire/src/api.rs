@@ -9,6 +9,7 @@ use crate::request_path::{RequestPath, Traffic};
 use crate::responses::Responses;
 
 /// An interface by which a client talks to a model.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Api {
     /// OpenAI Chat Completions, and services that are compatible with it.
@@ -20,11 +21,14 @@ pub enum Api {
 }
 
 /// What a request is about, by its method and its path.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// It talks to a model: body and reply are judged.
     Judged(Api),
-    /// It carries nothing that an agent says or does: lists of models, counts of tokens.
+    /// It counts the tokens of a conversation: the body is judged, and the reply has nothing to judge.
+    Counted(Api),
+    /// It carries nothing that an agent says or does: lists of models.
     Harmless(Api),
     /// Lictor does not know the path.
     Unknown,
@@ -49,6 +53,7 @@ impl Api {
         let found = Api::ALL.into_iter().find_map(|api| Some((api, api.interface().route(method, &path)?)));
         match found {
             Some((api, Traffic::Conversation)) => Route::Judged(api),
+            Some((api, Traffic::Count)) => Route::Counted(api),
             Some((api, Traffic::Harmless)) => Route::Harmless(api),
             None => Route::Unknown,
         }

@@ -1,13 +1,16 @@
 //! OpenAI Chat Completions, and services that are compatible with it.
 
-mod members;
+mod correction;
 mod reply;
 mod request;
 mod stream;
 mod streamed_choice;
 
-use lictor_json::Json;
+use std::sync::LazyLock;
 
+use lictor_json::{Json, Text};
+
+use crate::fields::FieldTable;
 use crate::interface::Interface;
 use crate::openai;
 use crate::refusal::WireRefusal;
@@ -16,6 +19,9 @@ use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
 use crate::stream::vendor::VendorStream;
+
+/// The fields of its replies.
+static FIELDS: LazyLock<FieldTable> = LazyLock::new(|| FieldTable::parse(include_str!("../fields/chat.txt")));
 
 /// The interface Chat Completions.
 #[derive(Debug)]
@@ -45,6 +51,14 @@ impl Interface for Chat {
 
     fn read_hints(&self, body: &Json) -> SessionHints {
         SessionHints { user: openai::read_user(body), ..SessionHints::from_metadata(body) }
+    }
+
+    fn correct_request(&self, _request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
+        correction::correct(reply, denials)
+    }
+
+    fn fields(&self) -> &'static FieldTable {
+        &FIELDS
     }
 
     fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {

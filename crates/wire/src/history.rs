@@ -45,6 +45,7 @@ pub struct HistoryDiff {
 }
 
 /// How a history continues.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryChange {
     /// With new items at its end, or it begins.

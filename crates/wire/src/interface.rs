@@ -5,6 +5,7 @@
 
 use lictor_json::{Json, JsonEdit, JsonPath, Text};
 
+use crate::fields::FieldTable;
 use crate::refusal::WireRefusal;
 use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
@@ -31,6 +32,13 @@ pub(crate) trait Interface: Sync {
     fn answer_calls(&self, _body: &Json, _answers: &[(Text, String)]) -> Option<(JsonPath, JsonEdit)> {
         None
     }
+
+    /// Returns the edits of a request that tell the model why its calls were denied, as the results of its tools: the
+    /// reply comes after the messages, and a result for each call after it. None if the body has no place for them.
+    fn correct_request(&self, request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits>;
+
+    /// Returns the fields of its replies.
+    fn fields(&self) -> &'static FieldTable;
 
     /// Returns the segments of a reply's body, for each choice of the model.
     fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal>;

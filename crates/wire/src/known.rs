@@ -1,14 +1,16 @@
-//! Checks of shapes against lists of known names. Anything that is on no list is refused.
+//! The types of content blocks that are known, and reading of texts. A block of another type is refused.
 
-use lictor_json::{Json, Object};
+use lictor_json::Json;
 
 use crate::refusal::WireRefusal;
 
 /// The types of content blocks in a reply, besides results of tools.
-const BLOCK_TYPES: [&str; 11] = [
+const BLOCK_TYPES: [&str; 13] = [
     "text",
     "thinking",
     "redacted_thinking",
+    "reasoning",
+    "reference",
     "tool_use",
     "server_tool_use",
     "mcp_tool_use",
@@ -19,26 +21,37 @@ const BLOCK_TYPES: [&str; 11] = [
     "refusal",
 ];
 
+/// What a block of text does not have, and other blocks do.
+const TEXT_LACKS: [&str; 5] = ["content", "input", "thinking", "data", "name"];
+
 /// Whether the type of a content block in a reply is known.
 pub(crate) fn is_block_type(name: &str) -> bool {
     BLOCK_TYPES.contains(&name) || name.ends_with("_tool_result")
 }
 
-/// Refuses content blocks of unknown types.
-pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
-    match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !is_block_type(name)) {
-        Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
-        None => Ok(()),
-    }
+/// Whether a block holds the model's thinking, which is no text of the message.
+pub(crate) fn is_thinking(block: &Json) -> bool {
+    matches!(block.text("type"), Some("thinking" | "redacted_thinking" | "reasoning" | "fallback" | "compaction"))
 }
 
-/// Refuses an object with unknown members. A member that is `null` carries nothing and passes.
-pub(crate) fn check_members(object: &Object, known: &[&str], what: &str) -> Result<(), WireRefusal> {
-    match object.iter().find(|(key, value)| !known.contains(&key.as_str()) && !value.is_null()) {
-        Some((key, _)) => {
-            let message = format!("{what} has the unknown field `{key}`, so Lictor cannot judge it");
-            Err(WireRefusal::new("wire.unknown", message))
-        }
+/// Refuses content blocks of unknown types, and thinking that some clients would show as text.
+pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
+    let has_text =
+        |block: &&Json| ["text", "refusal"].iter().any(|key| block.text(key).is_some_and(|text| !text.is_empty()));
+    if blocks.iter().filter(|block| is_thinking(block)).any(|block| has_text(&block)) {
+        return Err(WireRefusal::new("wire.shape", "a block of thinking also has a text"));
+    }
+    // Some clients read them as text.
+    let has_more = |block: &&Json| TEXT_LACKS.iter().any(|key| block.get(key).is_some_and(|value| !value.is_null()));
+    if blocks.iter().filter(|block| block.text("type") == Some("text")).any(|block| has_more(&block)) {
+        return Err(WireRefusal::new("wire.shape", "a block of text also has other content"));
+    }
+    let is_call = |block: &&Json| block.text("type").is_some_and(|name| name.ends_with("tool_use"));
+    if blocks.iter().filter(is_call).any(|block| block.text("name").is_none_or(str::is_empty)) {
+        return Err(WireRefusal::new("wire.shape", "the name of a call is missing, or not a text"));
+    }
+    match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !is_block_type(name)) {
+        Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
         None => Ok(()),
     }
 }
@@ -49,5 +62,16 @@ pub(crate) fn read_text<'a>(value: &'a Json, key: &str, what: &str) -> Result<&'
         None | Some(Json::Null) => Ok(""),
         Some(Json::String(text)) => Ok(text),
         Some(_) => Err(WireRefusal::new("wire.shape", format!("`{key}` of {what} is not a text"))),
+    }
+}
+
+/// Whether an entry of `tool_calls` calls a custom tool. All readers must agree on that.
+pub(crate) fn is_custom_call(entry: &Json) -> Result<bool, WireRefusal> {
+    let has = |key: &str| entry.get(key).is_some_and(|body| !body.is_null());
+    let mixed = WireRefusal::new("wire.shape", "a call is a function and a custom tool at once");
+    match (entry.text("type"), has("function"), has("custom")) {
+        (_, true, true) | (Some("custom"), true, _) | (Some("function"), _, true) => Err(mixed),
+        (Some("custom"), ..) | (_, _, true) => Ok(true),
+        _ => Ok(false),
     }
 }

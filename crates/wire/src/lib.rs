@@ -31,11 +31,13 @@
 //!
 //! - A message without changes is forwarded byte for byte. A change replaces values within the JSON text; all other bytes
 //!   stay as they were.
+//! - A client gets only fields that the tables under `fields/` name, in the types they name; see [`UnknownFields`]. So
+//!   clients that ignore case, or read fields of their own, read what was judged.
 //! - No byte of a call is sent before its ruling, wherever the stream is cut, and no byte of a denied call is ever sent.
 //! - A reply gives the same events whether it is streamed or whole, in pieces of any size. The decoders of logs read the
 //!   same events.
-//! - Unknown input is refused: types of events, blocks and items, roles, and fields of pieces. So is ambiguous input:
-//!   duplicate keys, calls that share an index, a stream that contradicts itself.
+//! - Unknown types of blocks and items and unknown roles are refused; unknown events of a stream are left out. Ambiguous
+//!   input is refused: duplicate keys, calls that share an index, a stream that contradicts itself.
 //! - Text is remembered as the client got it, so that it is recognized when the client sends it back.
 //! - Fields that could leak a changed text or call are emptied: log probabilities, annotations, citations.
 //! - Nothing in a message of a client or a vendor counts as an approval by a person.
@@ -65,6 +67,7 @@
 mod align;
 mod api;
 mod chat;
+mod fields;
 mod history;
 mod interface;
 mod known;
@@ -81,8 +84,10 @@ mod ruling;
 mod segment;
 mod session_hints;
 mod stream;
+mod unread;
 
 pub use api::{Api, Route};
+pub use fields::{StrippedFields, UnknownFields};
 pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};
 pub use refusal::WireRefusal;
 pub use reply::{JudgedReply, Reply};

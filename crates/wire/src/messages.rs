@@ -1,12 +1,16 @@
 //! Anthropic Messages.
 
+mod correction;
 mod reply;
 mod request;
 mod stream;
 mod streamed_block;
 
+use std::sync::LazyLock;
+
 use lictor_json::{Json, Text};
 
+use crate::fields::FieldTable;
 use crate::interface::Interface;
 use crate::refusal::WireRefusal;
 use crate::request_path::{RequestPath, Traffic};
@@ -14,6 +18,9 @@ use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
 use crate::stream::vendor::VendorStream;
+
+/// The fields of its replies.
+static FIELDS: LazyLock<FieldTable> = LazyLock::new(|| FieldTable::parse(include_str!("../fields/messages.txt")));
 
 /// The interface Messages.
 #[derive(Debug)]
@@ -27,8 +34,7 @@ impl Interface for Messages {
     fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic> {
         match (method, path.own_names()) {
             ("POST", ["messages"]) => Some(Traffic::Conversation),
-            // The same request; its reply is only a number.
-            ("POST", ["messages", "count_tokens"]) => Some(Traffic::Harmless),
+            ("POST", ["messages", "count_tokens"]) => Some(Traffic::Count),
             _ => None,
         }
     }
@@ -41,6 +47,14 @@ impl Interface for Messages {
         let mut hints = SessionHints::from_metadata(body);
         hints.user = hints.metadata.get("user_id").and_then(Json::as_str).map(Text::from);
         hints
+    }
+
+    fn correct_request(&self, _request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
+        correction::correct(reply, denials)
+    }
+
+    fn fields(&self) -> &'static FieldTable {
+        &FIELDS
     }
 
     fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {

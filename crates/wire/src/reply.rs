@@ -1,14 +1,15 @@
 //! Whole replies of a model.
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, JsonPath, edit_text};
+use lictor_json::{self as json, Json, JsonPath, Text, edit_text};
 
 use crate::api::Api;
+use crate::fields::{StrippedFields, UnknownFields};
 use crate::history::SentItem;
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
-use crate::segment::Segment;
+use crate::segment::{EXECUTED_BY, Segment};
 
 /// A whole reply of a model.
 #[derive(Clone, Debug)]
@@ -21,28 +22,49 @@ pub struct Reply {
     events: Vec<Event>,
     /// How many choices there are.
     choices: usize,
+    unknown: UnknownFields,
+    stripped: StrippedFields,
 }
 
 /// A reply as the client gets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedReply {
-    /// The body: the same bytes if everything was forwarded.
+    /// The body: the same bytes if everything was forwarded and no field was stripped.
     pub body: Vec<u8>,
     /// Its content, for [`ConversationHistory::replied`](crate::ConversationHistory::replied).
     pub sent: Vec<Vec<SentItem>>,
 }
 
 impl Reply {
-    /// Reads the body of a successful reply. The body of an error holds no event of an agent.
+    /// Reads the body of a successful reply, without unknown fields. The body of an error holds no event of an agent.
     pub fn read(api: Api, body: &[u8]) -> Result<Reply, WireRefusal> {
-        let value = json::parse(body).map_err(|error| WireRefusal::json("the body of the reply", error))?;
-        let text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
+        Reply::read_with(api, body, UnknownFields::default())
+    }
+
+    /// Reads a reply as [`Reply::read`] does, with another choice about unknown fields.
+    pub fn read_with(api: Api, body: &[u8], unknown: UnknownFields) -> Result<Reply, WireRefusal> {
+        let mut value = json::parse(body).map_err(|error| WireRefusal::json("the body of the reply", error))?;
+        let mut text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
+        let mut stripped = StrippedFields::default();
+        if let Some(known) = api.interface().fields().strip("reply", (&text, &value), unknown, &mut stripped)? {
+            (text, value) = (known.text, known.value);
+        }
         let choices = api.interface().read_reply(&value)?;
         let count = choices.len();
         let number = |(choice, segments): (usize, Vec<Segment>)| segments.into_iter().map(move |one| (choice, one));
         let segments: Vec<(usize, Segment)> = choices.into_iter().enumerate().flat_map(number).collect();
         let events = segments.iter().map(|(_, segment)| segment.event.clone()).collect();
-        Ok(Reply { api, text, body: value, segments, events, choices: count })
+        Ok(Reply { api, unknown, text, body: value, segments, events, choices: count, stripped })
+    }
+
+    /// Returns its id, as the vendor gave it.
+    pub fn id(&self) -> Option<&str> {
+        self.body.text("id")
+    }
+
+    /// Returns the fields that no table names and that the client does not get.
+    pub fn stripped(&self) -> &StrippedFields {
+        &self.stripped
     }
 
     /// Returns the events in their order, choice by choice; from the second choice on they have a member `choice`. The
@@ -69,8 +91,26 @@ impl Reply {
             is_new
         });
         let text = edit_text(&self.text, &edits).ok_or_else(|| shape("a change cannot be written back"))?;
-        let sent = Reply::read(self.api, text.as_bytes())?.sent_items();
+        let sent = Reply::read_with(self.api, text.as_bytes(), self.unknown)?.sent_items();
         Ok(JudgedReply { body: text.into_bytes(), sent })
+    }
+
+    /// Returns the next request to the model, if every call of the reply that the client would carry out is denied: the
+    /// request that was sent, with the reply and the denials as the results of its calls. `denials` has the ids of denied
+    /// calls, each with the text for the model. None if a call remains, or if the request has no place for the results.
+    pub fn correct_request(&self, sent: &[u8], denials: &[(Text, String)]) -> Option<Vec<u8>> {
+        let is_clients = |event: &&Event| event.kind == Kind::ToolCall && event.more.get(EXECUTED_BY).is_none();
+        let mut calls = self.events.iter().filter(is_clients).peekable();
+        calls.peek()?;
+        let is_denied =
+            |event: &Event| event.id.as_ref().is_some_and(|id| denials.iter().any(|(denied, _)| denied == id));
+        if self.choices != 1 || !calls.all(is_denied) {
+            return None;
+        }
+        let text = std::str::from_utf8(sent).ok()?;
+        let request = json::parse_str(text).ok()?;
+        let edits = self.api.interface().correct_request(&request, &self.body, denials)?;
+        Some(edit_text(text, &edits)?.into_bytes())
     }
 
     /// Returns the items that the client will send back, for each choice.

@@ -1,8 +1,7 @@
 //! Requests: what a client sends to a model, as a list of items in the same form for every interface.
 //!
 //! The list has the tools on offer, the instructions and the messages. A request is refused if two readers could
-//! understand it differently, or if it has a message of an unknown kind. Fields that the model does not read pass
-//! unchanged.
+//! understand it differently, or if it has a message of an unknown kind. Any other text in the body is an item as well.
 
 use std::collections::HashMap;
 
@@ -16,6 +15,7 @@ use crate::request_parts::shape;
 use crate::ruling::Ruling;
 use crate::segment::{APPROVAL_RESPONSE, Segment};
 use crate::session_hints::SessionHints;
+use crate::unread::add_unread;
 
 /// The body of a request, read strictly.
 #[derive(Clone, Debug)]
@@ -54,6 +54,7 @@ impl Request {
         }
         let mut segments = read_offered_tools(&value);
         segments.extend(api.interface().read_request(&value)?);
+        add_unread(&value, &mut segments)?;
         name_tools(&mut segments);
         let streams = match value.get("stream") {
             None | Some(Json::Null) => false,
@@ -61,15 +62,10 @@ impl Request {
             Some(_) => return Err(shape("`stream` is neither true nor false")),
         };
         let items = segments.iter().map(|segment| RequestItem { hash: segment.hash(), event: segment.event.clone() });
-        Ok(Request {
-            api,
-            streams,
-            model: value.text("model").map(Text::from),
-            items: items.collect(),
-            hints: api.interface().read_hints(&value),
-            text,
-            segments,
-        })
+        let items: Vec<RequestItem> = items.collect();
+        let mut hints = api.interface().read_hints(&value);
+        hints.opening = items.iter().find(|item| item.event.kind == Kind::UserMessage).map(|item| item.hash);
+        Ok(Request { api, streams, model: value.text("model").map(Text::from), items, hints, text, segments })
     }
 
     /// Whether the request carries the whole history; otherwise it continues one that the vendor keeps.

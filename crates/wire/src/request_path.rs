@@ -5,6 +5,8 @@
 pub(crate) enum Traffic {
     /// A conversation: body and reply are judged.
     Conversation,
+    /// A conversation whose reply is only a count of its tokens: the body is judged.
+    Count,
     /// Nothing that an agent says or does.
     Harmless,
 }

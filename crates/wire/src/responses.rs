@@ -1,5 +1,6 @@
 //! OpenAI Responses.
 
+mod correction;
 mod item;
 mod replacement;
 mod reply;
@@ -7,8 +8,11 @@ mod request;
 mod stream;
 mod streamed_item;
 
+use std::sync::LazyLock;
+
 use lictor_json::{Json, JsonEdit, JsonPath, Text};
 
+use crate::fields::FieldTable;
 use crate::interface::Interface;
 use crate::openai;
 use crate::refusal::WireRefusal;
@@ -17,6 +21,9 @@ use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
 use crate::stream::vendor::VendorStream;
+
+/// The fields of its replies.
+static FIELDS: LazyLock<FieldTable> = LazyLock::new(|| FieldTable::parse(include_str!("../fields/responses.txt")));
 
 /// The interface Responses.
 #[derive(Debug)]
@@ -28,8 +35,12 @@ impl Interface for Responses {
     }
 
     fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic> {
-        // Compatible services have it under prefixes of their own.
-        (method == "POST" && path.ends_with(&["responses"])).then_some(Traffic::Conversation)
+        match method {
+            // Compatible services have it under prefixes of their own.
+            "POST" if path.ends_with(&["responses"]) => Some(Traffic::Conversation),
+            "POST" if path.ends_with(&["responses", "input_tokens"]) => Some(Traffic::Count),
+            _ => None,
+        }
     }
 
     fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal> {
@@ -49,6 +60,14 @@ impl Interface for Responses {
 
     fn answer_calls(&self, body: &Json, answers: &[(Text, String)]) -> Option<(JsonPath, JsonEdit)> {
         request::answer_calls(body, answers)
+    }
+
+    fn correct_request(&self, request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
+        correction::correct(request, reply, denials)
+    }
+
+    fn fields(&self) -> &'static FieldTable {
+        &FIELDS
     }
 
     fn read_reply(&self, body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal> {

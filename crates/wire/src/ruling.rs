@@ -3,6 +3,7 @@
 use lictor_event::Event;
 
 /// The decision on an event, as the wire carries it out.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ruling {
     /// The event is forwarded unchanged, byte for byte.

@@ -21,6 +21,9 @@ pub(crate) type Edits = Vec<(JsonPath, JsonEdit)>;
 /// The member of an event that marks a tool which the vendor runs: the call was carried out before it is seen.
 pub(crate) const EXECUTED_BY: &str = "executed_by";
 
+/// The member of an event that marks text which no reader of the interface takes.
+pub(crate) const UNREAD: &str = "unread";
+
 /// The kind of the event of an `mcp_approval_response`.
 pub(crate) const APPROVAL_RESPONSE: &str = "approval_response";
 
@@ -114,6 +117,17 @@ impl Segment {
         self.texts.iter().map(|part| &part.at)
     }
 
+    /// Returns the path of the whole value that it has: arguments, a result, definitions of tools.
+    pub(crate) fn value_path(&self) -> Option<&JsonPath> {
+        match (&self.value, &self.event.kind) {
+            // The item of a tool that the vendor runs comes back as the vendor sent it.
+            _ if self.event.more.get(EXECUTED_BY).is_some() => Some(&self.at),
+            (Some(place), _) => Some(&place.at),
+            (None, Kind::ToolDefinitions | Kind::Other(_)) => Some(&self.at),
+            _ => None,
+        }
+    }
+
     /// Whether it is a call of a tool.
     pub(crate) fn is_call(&self) -> bool {
         self.event.kind == Kind::ToolCall
@@ -161,6 +175,10 @@ impl Segment {
         // The whole result: pictures, files and titles go with its text.
         if let Some(result_at) = &self.result_at {
             return Ok(vec![(result_at.clone(), JsonEdit::Set(text.into()))]);
+        }
+        // A denial in the place of a setting or a name would make another request of it.
+        if self.event.more.get(UNREAD).is_some() {
+            return Err(self.unwritable("itself"));
         }
         let Some((first, rest)) = self.texts.split_first() else { return Err(self.unwritable("itself")) };
         let mut edits = vec![(first.at.clone(), JsonEdit::Set(text.into()))];

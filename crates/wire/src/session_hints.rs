@@ -1,5 +1,6 @@
 //! The names by which a request may say which session it belongs to.
 
+use lictor_event::content_hash::ContentHash;
 use lictor_json::{Json, Object, Text};
 
 /// The names in a body by which a session may be known.
@@ -13,6 +14,8 @@ pub struct SessionHints {
     pub previous_response: Option<Text>,
     /// The conversation that the vendor keeps.
     pub conversation: Option<Text>,
+    /// The hash of the first message of the user: a client sends it again with each request of the conversation.
+    pub opening: Option<ContentHash>,
 }
 
 impl SessionHints {

@@ -15,15 +15,16 @@ pub(crate) mod vendor;
 use std::collections::VecDeque;
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, SseFrame, SseFramer};
+use lictor_json::{self as json, Json, SseFrame, SseFramer, Text};
 
 use crate::api::Api;
+use crate::fields::{FieldTable, StrippedFields, UnknownFields};
 use crate::history::SentItem;
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 pub use action::{StreamAction, StreamLimits};
 use frame::{FrameContent, HeldFrame, SentFrame, read_fields};
-use refusals::{shape, too_large, truncated};
+use refusals::{UNKNOWN_EVENT, shape, too_large, truncated};
 pub use streamed_text::Mask;
 use units::Units;
 use vendor::VendorStream;
@@ -45,6 +46,10 @@ pub struct Stream {
     is_cut: bool,
     /// The frames that are sent next; kept for its memory.
     sent: Vec<SentFrame>,
+    fields: &'static FieldTable,
+    stripped: StrippedFields,
+    /// The id of the reply.
+    id: Option<Text>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +84,9 @@ impl Stream {
             state: State::Open,
             is_cut: false,
             sent: Vec::new(),
+            fields: api.interface().fields(),
+            stripped: StrippedFields::default(),
+            id: None,
         }
     }
 
@@ -198,8 +206,8 @@ impl Stream {
         if self.queued_bytes > self.limits.held {
             return self.refuse(too_large());
         }
-        match self.read_frame(&frame) {
-            Ok((payload, content)) => {
+        match self.read_frame(frame) {
+            Ok((frame, payload, content)) => {
                 self.queue.push_back(HeldFrame { frame, payload, content });
                 if self.units.text_bytes() > self.limits.held {
                     self.refuse(too_large());
@@ -209,19 +217,51 @@ impl Stream {
         }
     }
 
-    fn read_frame(&mut self, frame: &SseFrame) -> Result<(Option<Json>, FrameContent), WireRefusal> {
-        let (name, data) = read_fields(frame)?;
-        let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok((None, FrameContent::default())) };
+    /// Returns a frame without unknown fields, its payload and its content.
+    fn read_frame(&mut self, mut frame: SseFrame) -> Result<(SseFrame, Option<Json>, FrameContent), WireRefusal> {
+        let (name, data) = read_fields(&frame)?;
+        let Some(data) = data.filter(|data| !data.is_empty()) else {
+            return Ok((frame, None, FrameContent::default()));
+        };
         if data.trim() == "[DONE]" {
             self.vendor.finish(&mut self.units);
-            return Ok((None, FrameContent::default()));
+            return Ok((frame, None, FrameContent::default()));
         }
-        let payload = json::parse_str(&data).map_err(|error| WireRefusal::json("an event of the stream", error))?;
+        let mut payload = json::parse_str(&data).map_err(|error| WireRefusal::json("an event of the stream", error))?;
         if payload.as_object().is_none() {
             return Err(shape("an event of the stream is not a JSON object"));
         }
-        let content = self.vendor.read(&payload, name, &mut self.units)?;
-        Ok((Some(payload), content))
+        if self.id.is_none() {
+            let id = payload.at("response.id").or_else(|| payload.at("message.id")).or_else(|| payload.get("id"));
+            self.id = id.and_then(Json::as_str).map(Text::from);
+        }
+        let unknown = self.limits.unknown_fields;
+        let known = self.fields.strip("event", (&data, &payload), unknown, &mut self.stripped)?;
+        let read = self.vendor.read(known.as_ref().map_or(&payload, |known| &known.value), name, &mut self.units);
+        let content = match read {
+            Ok(content) => content,
+            Err(refusal) if refusal.code == UNKNOWN_EVENT && unknown != UnknownFields::Refuse => {
+                self.stripped.add("event", payload.text("type").or(name).unwrap_or_default());
+                FrameContent { is_left_out: true, ..FrameContent::default() }
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        if let Some(known) = known {
+            payload = known.value;
+            let raw = frame.with_data(&known.text);
+            frame = SseFramer::default().push(&raw).pop().unwrap_or(frame);
+        }
+        Ok((frame, Some(payload), content))
+    }
+
+    /// Returns the id of the reply, as the vendor gave it.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Returns the fields and events that no table names and that the client does not get.
+    pub fn stripped(&self) -> &StrippedFields {
+        &self.stripped
     }
 
     /// Stops reading. Text that was sent is still judged, so that it has a record; the rest is never sent.
@@ -274,6 +314,9 @@ impl Stream {
     }
 
     fn release(&mut self, held: HeldFrame, bytes: &mut Vec<u8>) {
+        if held.content.is_left_out {
+            return self.vendor.skip(&held);
+        }
         match self.vendor.write(held, &self.units, &mut self.sent) {
             Ok(()) => self.send(bytes),
             Err(refusal) => {

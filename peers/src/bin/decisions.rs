@@ -78,8 +78,8 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
     let events = rego::events(&lines.join("\n"))?;
     let mut beside_dogwood = dogwood::DogwoodComparison::new(workload.policy, &events)?;
     let mut beside_rego = rego::RegoComparison::new(workload.policy)?;
-    let (ours, few) = (beside_rego.ours(&events), &events[..FEW]);
-    if beside_rego.ours(few) != beside_rego.theirs(few)? || ours != beside_dogwood.theirs(&events)? {
+    let (ours, few) = (beside_rego.ours(&events)?, &events[..FEW]);
+    if beside_rego.ours(few)? != beside_rego.theirs(few)? || ours != beside_dogwood.theirs(&events)? {
         return Err("the engines do not agree".into());
     }
     let lictor = best(|| lictor(workload.policy, &events))?;
@@ -125,7 +125,7 @@ fn lictor(policy: &str, events: &[Event]) -> Result<f64, String> {
     let mut session = Session::new(&mut judge, "s");
     let start = Instant::now();
     for event in events {
-        let proposal = session.propose(&mut judge, event);
+        let proposal = session.propose(&mut judge, event).map_err(|error| error.to_string())?;
         std::hint::black_box(session.commit(&mut judge, proposal).map_or(0, |found| found.len()));
     }
     Ok(start.elapsed().as_secs_f64())

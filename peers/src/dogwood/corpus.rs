@@ -164,7 +164,8 @@ fn decide(policy: &str, lines: &[&str]) -> Result<Vec<bool>, String> {
     for event in events(&lines.join("\n"))? {
         let name = event.session.clone().unwrap_or_default().to_string();
         let session = sessions.entry(name.clone()).or_insert_with(|| Session::new(&mut judge, &name));
-        permitted.push(session.observe(&mut judge, &event).is_empty());
+        let found = session.observe(&mut judge, &event).map_err(|error| error.to_string())?;
+        permitted.push(found.is_empty());
     }
     Ok(permitted)
 }

@@ -187,16 +187,17 @@ impl SarifResults<'_> {
         }
         let binding: Map<String, Value> =
             values(&finding.binding).iter().map(|(name, values)| ((*name).into(), json!(values))).collect();
-        put(
-            "properties",
-            json!({
-                "session": finding.session.as_str(),
-                "step": finding.step,
-                "decided": finding.decided.name(),
-                "binding": binding,
-                "owed": finding.owed,
-            }),
-        );
+        let mut properties = json!({
+            "session": finding.session.as_str(),
+            "step": finding.step,
+            "decided": finding.decided.name(),
+            "binding": binding,
+            "owed": finding.owed,
+        });
+        if finding.basis_note().is_some() {
+            properties["witness_basis"] = json!(finding.basis.name());
+        }
+        put("properties", properties);
         Value::Object(result)
     }
 

@@ -118,17 +118,17 @@ proptest! {
         let events: Vec<Event> = lines.iter().map(|line| event(line)).collect();
         let (mut one, mut other) = (Session::new(&mut judge, "s"), Session::new(&mut judge, "s"));
         for event in &events {
-            let proposal = one.propose(&mut judge, event);
+            let proposal = one.propose(&mut judge, event).unwrap();
             // A proposal that is not committed changes nothing.
-            let again = one.propose(&mut judge, event);
+            let again = one.propose(&mut judge, event).unwrap();
             prop_assert_eq!(prints(&proposal.findings), prints(&again.findings));
             let committed = one.commit(&mut judge, again).unwrap();
-            let observed = other.observe(&mut judge, event);
+            let observed = other.observe(&mut judge, event).unwrap();
             prop_assert_eq!(prints(&committed), prints(&observed));
         }
-        let (late, end) = (Time(1_900_000_000_000_000_000), prints(&one.finish(&mut judge)));
-        prop_assert_eq!(end, prints(&other.finish(&mut judge)));
-        prop_assert_eq!(prints(&one.tick(&mut judge, late)), prints(&other.tick(&mut judge, late)));
+        let (late, end) = (Time(1_900_000_000_000_000_000), prints(&one.finish(&mut judge).unwrap()));
+        prop_assert_eq!(end, prints(&other.finish(&mut judge).unwrap()));
+        prop_assert_eq!(prints(&one.tick(&mut judge, late).unwrap()), prints(&other.tick(&mut judge, late).unwrap()));
     }
 }
 

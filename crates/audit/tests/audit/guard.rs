@@ -321,7 +321,7 @@ proptest! {
         for name in ["s0", "s1", "s2"] {
             let mut session = Session::new(&mut judge, name);
             for (_, event) in accepted.iter().filter(|(session, _)| session == name) {
-                for finding in session.observe(&mut judge, event) {
+                for finding in session.observe(&mut judge, event).unwrap() {
                     let id = finding.property.id.as_str();
                     prop_assert!(!["pay-once", "no-secrets"].contains(&id), "{} in\n{}", id, lines);
                 }
@@ -631,5 +631,33 @@ fn denial_does_not_reveal_withheld_content() {
         assert_eq!(decided[0].action, Action::Block);
         let message = decided[0].message.as_ref().unwrap();
         assert!(message.contains("secret([withheld])") && !message.contains("HUNTER"), "{message}");
+    }
+}
+
+#[test]
+fn absent_argument_does_not_evade_a_block() {
+    let conditions = [
+        "args.country != 'DE'",
+        "!(args.country in ['DE', 'FR'])",
+        "!(args.country == 'DE' || args.country == 'FR')",
+        "args.country == 'DE' ? false : true",
+        "(args.country == 'DE') == false",
+    ];
+    let fact = |fact: &str| {
+        format!(
+            "{{lictor: 1, name: p, facts: {{abroad: {{on: tool_call(ship), {fact}}}}}, properties: [\
+             {{id: home, says: Ships at home., formula: always !abroad, respond: block}}]}}"
+        )
+    };
+    let facts = conditions.map(|when| fact(&format!("when: \"{when}\"")));
+    for policy in facts.into_iter().chain([fact("where: {args.country: '!= DE'}")]) {
+        let ship = |args: &str| {
+            decisions(&mut guard(&policy), &format!(r#"{{"kind":"tool_call","tool":"ship","args":{args}}}"#))
+        };
+        assert_eq!(actions(&ship(r#"{"country":"DE"}"#)), [Action::Forward], "{policy}");
+        assert_eq!(actions(&ship(r#"{"country":"US"}"#)), [Action::Block], "{policy}");
+        let left_out = ship("{}");
+        assert_eq!(actions(&left_out), [Action::Block], "{policy}");
+        assert!(matches!(left_out[0].objections[0].why, Cause::Unknown), "{policy}");
     }
 }

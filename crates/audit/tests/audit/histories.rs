@@ -109,7 +109,7 @@ fn by_definition(history: &str, steps: &[Step], events: &[Event]) -> Broken {
     for (step, event) in steps.iter().zip(events) {
         let owner = if history == "global" { 0 } else { step.owner };
         let session = sessions.entry(owner).or_insert_with(|| Session::new(&mut judge, "all"));
-        broken.extend(told(&session.observe(&mut judge, event)));
+        broken.extend(told(&session.observe(&mut judge, event).unwrap()));
     }
     broken
 }
@@ -121,9 +121,9 @@ fn live(judge: &mut Judge, events: &[Event], mut between: impl FnMut(&mut Judge)
     for event in events {
         let name = event.session.clone().unwrap_or_default();
         let session = sessions.entry(name.to_string()).or_insert_with(|| Session::new(judge, name));
-        let proposal = session.propose(judge, event);
+        let proposal = session.propose(judge, event).unwrap();
         let foreseen = told(&proposal.findings);
-        assert_eq!(told(&session.propose(judge, event).findings), foreseen, "proposing changes nothing");
+        assert_eq!(told(&session.propose(judge, event).unwrap().findings), foreseen, "proposing changes nothing");
         let committed = session.commit(judge, proposal).unwrap();
         assert_eq!(told(&committed), foreseen);
         findings.extend(committed);
@@ -202,8 +202,8 @@ fn proposal_sees_later_events_of_other_sessions() {
     let event = |line: &str| events(&[line.to_owned()]).remove(0);
     let asks = event(r#"{"kind":"user_message","text":"go","time":1}"#);
     let pays = event(r#"{"kind":"tool_call","tool":"pay","args":{"to":"p","amount":15},"time":2}"#);
-    one.observe(&mut judge, &asks);
-    let (first, second) = (one.propose(&mut judge, &pays), other.propose(&mut judge, &pays));
+    one.observe(&mut judge, &asks).unwrap();
+    let (first, second) = (one.propose(&mut judge, &pays).unwrap(), other.propose(&mut judge, &pays).unwrap());
     assert!(first.findings.is_empty() && second.findings.is_empty());
     assert!(one.commit(&mut judge, first).unwrap().is_empty());
     let found = other.commit(&mut judge, second).unwrap();
@@ -212,8 +212,8 @@ fn proposal_sees_later_events_of_other_sessions() {
     let paid = found[0].witness.iter().filter(|proof| !proof.present.is_empty());
     let sessions: Vec<Option<&str>> = paid.map(|proof| proof.session.as_deref()).collect();
     assert_eq!(sessions, [Some("one"), None]);
-    assert_eq!(other.report(&mut judge).violations, ["structuring"]);
-    assert!(one.report(&mut judge).violations.is_empty());
+    assert_eq!(other.report(&mut judge).unwrap().violations, ["structuring"]);
+    assert!(one.report(&mut judge).unwrap().violations.is_empty());
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn shared_history_deadline_passes_without_events() {
     let mut session = Session::new(&mut judge, "s");
     let mut event = Event { kind: Kind::UserMessage, time: Some(Time::from_seconds(10)), ..Event::default() };
     event.subjects = Some(vec!["Ann@example.org".into()]);
-    session.observe(&mut judge, &event);
+    session.observe(&mut judge, &event).unwrap();
     assert!(judge.tick_histories(Time::from_seconds(1809)).iter().all(|finding| finding.property.id != "answered"));
     let late = judge.tick_histories(Time::from_seconds(1810));
     assert_eq!(late.len(), 1);
@@ -241,4 +241,43 @@ fn shared_histories_of_other_policy_are_refused() {
     let loaded = Policy::parse(&changed, "policy.yaml", &FileResolver).unwrap();
     let error = Judge::new(&loaded.policy).unwrap().restore_histories(&saved).unwrap_err().to_string();
     assert!(error.contains("another policy"), "{error}");
+}
+
+/// The log of two owners in the same sessions. The second owner may have events from the year 2100.
+fn log_with_jumps(steps: &[(Step, bool)]) -> Vec<String> {
+    let dated = |(place, (step, jumps)): (usize, &(Step, bool))| {
+        let line = line(place, step);
+        let time = 1_700_000_000 + place * 600;
+        match *jumps && step.owner == 1 {
+            true => line.replace(&format!("\"time\":{time}"), &format!("\"time\":{}", 4_102_444_800 + place)),
+            false => line,
+        }
+    };
+    steps.iter().enumerate().map(dated).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Times that jump ahead are those of one owner: nothing is found, or lost, in the histories of another.
+    #[test]
+    fn clock_jump_spares_histories_of_others(steps in steps(), jumps in prop::collection::vec(any::<bool>(), 24)) {
+        let steps: Vec<(Step, bool)> = steps.into_iter().zip(jumps).collect();
+        let lines = log_with_jumps(&steps);
+        let all = events(&lines);
+        let (own, of_own): (Vec<Step>, Vec<Event>) = steps
+            .iter()
+            .zip(&all)
+            .filter(|((step, _), _)| step.owner == 0)
+            .map(|((step, _), event)| (step.clone(), event.clone()))
+            .unzip();
+        let is_own = |line: u32| steps[line as usize - 1].0.owner == 0;
+        for history in ["subject", "principal", "agent"] {
+            let expected = by_definition(history, &own, &of_own);
+            let input = Input::from_bytes("log", lines.join("\n").into_bytes());
+            let report = audit(&mut judge(history), &[input], &AuditOptions::default(), &()).unwrap();
+            let found: Broken = told(&report.findings).into_iter().filter(|(_, _, line)| is_own(*line)).collect();
+            prop_assert_eq!(&found, &expected, "{}\n{}", history, lines.join("\n"));
+        }
+    }
 }

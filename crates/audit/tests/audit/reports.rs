@@ -17,6 +17,7 @@ use std::path::Path;
 use lictor_audit::report::{Report, html, json, jsonl, junit, markdown, sarif, text};
 use lictor_event::Source;
 use lictor_event::order::{Gap, GapCause};
+use lictor_logic::WitnessBasis;
 use serde_json::Value;
 
 type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
@@ -70,6 +71,18 @@ fn report_formats_match_golden_files() {
         }
     }
     assert!(wrong.is_empty(), "{}\nLICTOR_BLESS=1 accepts this", wrong.join("\n"));
+}
+
+#[test]
+fn report_formats_mark_incomplete_witnesses() {
+    let is_marked = |text: &str| text.contains("search reached its budget") || text.contains("witness_basis");
+    for basis in [WitnessBasis::Proof, WitnessBasis::Changes] {
+        let mut report = sample::small();
+        report.findings.iter_mut().for_each(|finding| finding.basis = basis);
+        for (name, write) in FORMATS.into_iter().chain([("report.html", html::write as Writer)]) {
+            assert_eq!(is_marked(&written(write, &report)), basis == WitnessBasis::Changes, "{name}");
+        }
+    }
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub(crate) struct WardenArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) idle: Option<u32>,
 
-    /// Largest difference in seconds between the time of an event and our clock; beyond that, our clock counts
+    /// Largest difference in seconds between the time of an event and our clock; beyond that, our clock counts. Default:
+    /// 300 ahead, any time back
     #[arg(long, value_name = "SECONDS")]
     pub(crate) skew: Option<u32>,
 

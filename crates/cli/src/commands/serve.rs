@@ -9,6 +9,7 @@ use lictor::json::Json;
 use lictor::observer::Feed;
 use lictor::policy::Policy;
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
+use lictor_logic::Span;
 
 use crate::args::{ApprovalsArgs, ServeArgs};
 use crate::complaint;
@@ -21,6 +22,10 @@ const CONTROL_KEY_VARIABLE: &str = "LICTOR_CONTROL_KEY";
 /// The shortest control key; shorter ones could be guessed.
 const MIN_CONTROL_KEY_CHARACTERS: usize = 16;
 
+/// The timeout of sessions that are only in memory, so that they do not fill it. A conversation that continues after
+/// that is judged again from its history.
+const IDLE_IN_MEMORY: Span = Span(6 * 3_600_000_000_000);
+
 /// Runs the gateway until it gets a signal to stop.
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &[])?;
@@ -30,12 +35,17 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     if ledger.is_none() {
         complaint::warn("no --log: decisions are not recorded; use this for trials only");
     }
+    let mut warden = wardens::options(&args.warden, &policy);
+    if args.warden.state.is_none() && warden.idle.is_none() {
+        warden.idle = Some(IDLE_IN_MEMORY);
+        complaint::note("no --state: sessions are in memory, and end after 6 hours without a request (--idle)");
+    }
     let parts = GatewayParts {
         store,
         ledger,
         feed: Feed::default(),
         guard: wardens::guard_options(&args.warden),
-        warden: wardens::options(&args.warden, &policy),
+        warden,
         policy,
     };
     let (asked, begun_with) = (args.policy.clone(), section(args.policy.as_deref())?);

@@ -1,6 +1,6 @@
 //! A witness as JSON and as text: the deciding lines of the trace, with the facts that held and those that did not.
 
-use lictor_logic::{Spelling, Value, Verdict, Witness, WitnessStep};
+use lictor_logic::{Spelling, Value, Verdict, Witness, WitnessBasis, WitnessStep};
 use serde::Serialize;
 
 use crate::judge::{FormulaFinding, TraceResult};
@@ -11,6 +11,9 @@ pub(crate) struct WitnessShape {
     verdict: Verdict,
     /// Whether the verdict depends on the end of the trace.
     at_end: bool,
+    /// Only if the steps do not prove the verdict: they are the last ones at which the residual changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    basis: Option<&'static str>,
     /// The values of quantified variables that decided the verdict.
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     binding: serde_json::Map<String, serde_json::Value>,
@@ -41,6 +44,7 @@ impl WitnessShape {
         Some(WitnessShape {
             verdict: witness.verdict,
             at_end: witness.at_end,
+            basis: (witness.basis != WitnessBasis::Proof).then(|| witness.basis.name()),
             binding: witness.binding.iter().map(|(name, bound)| (name.to_string(), value(bound))).collect(),
             steps: witness.steps.iter().zip(&finding.lines).map(step).collect(),
         })
@@ -97,6 +101,9 @@ pub(crate) fn excerpt(finding: &FormulaFinding, judged: &TraceResult, trace: &st
     }
     if witness.at_end {
         row(None, "then the trace ends");
+    }
+    if witness.basis != WitnessBasis::Proof {
+        row(None, "(incomplete: the search reached its budget; these are the last steps that changed what must hold)");
     }
     text
 }

@@ -127,7 +127,14 @@ impl Choice {
     pub fn take(&mut self, choice: &Json) {
         self.is_finished |= choice.text("finish_reason").is_some();
         let Some(delta) = choice.get("delta") else { return };
-        self.content.push_str(delta.text("content").unwrap_or_default());
+        match delta.get("content") {
+            Some(Json::String(text)) => self.content.push_str(text),
+            Some(Json::Array(parts)) => parts.iter().for_each(|part| {
+                let text = part.text("text").or_else(|| part.text("refusal"));
+                self.content.push_str(text.unwrap_or_default());
+            }),
+            _ => {}
+        }
         self.refusal.push_str(delta.text("refusal").unwrap_or_default());
         if let Some(function) = delta.get("function_call").filter(|function| !function.is_null()) {
             self.function.get_or_insert_default().take(function);
@@ -183,7 +190,7 @@ impl StreamedCall {
         if let Some(id) = entry.text("id").filter(|_| self.id.is_empty()) {
             self.id = id.into();
         }
-        self.is_custom |= entry.text("type") == Some("custom");
+        self.is_custom |= entry.text("type") == Some("custom") || entry.get("custom").is_some();
         if let Some(body) = entry.get("function").or_else(|| entry.get("custom")) {
             self.take(body);
         }

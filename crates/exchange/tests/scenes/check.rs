@@ -8,6 +8,8 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) upstream: Option<String>,
+    /// The later requests of the same turn, in which the model was asked again.
+    pub(crate) again: Vec<String>,
     pub(crate) status: u64,
     pub(crate) code: String,
     pub(crate) client: String,
@@ -58,8 +60,11 @@ pub(crate) fn check(turn: &Value, seen: &Seen) -> Result<(), String> {
         };
         expect(seen.client == reply, "the reply is sent unchanged")?;
     }
-    let upstream = seen.upstream.clone().unwrap_or_default();
-    for (side, said) in [("upstream", &upstream), ("client", &seen.client)] {
+    if let Some(again) = turn["again"].as_array() {
+        expect(seen.again.len() == again.len(), "the model is asked again as often as it replies")?;
+    }
+    let (upstream, again) = (seen.upstream.clone().unwrap_or_default(), seen.again.join("\n"));
+    for (side, said) in [("upstream", &upstream), ("again", &again), ("client", &seen.client)] {
         for part in strings(&turn[format!("{side}_contains")]) {
             expect(said.contains(part), &format!("{side} contains {part}"))?;
         }

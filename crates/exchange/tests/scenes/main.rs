@@ -5,10 +5,14 @@
 mod check;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use lictor_event::{Event, Kind};
-use lictor_exchange::{ExchangeFailure, ExchangeOptions, LocalExchange, LocalSessions, changes_texts};
+use lictor_exchange::{
+    Exchange, ExchangeFailure, ExchangeOptions, ExchangeStep, LocalExchange, LocalParts, LocalReply, LocalSessions,
+    StepResult, changes_texts,
+};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Guard, GuardOptions};
 use lictor_policy::{FileResolver, Policy};
@@ -49,9 +53,24 @@ impl Scene {
             return Seen { upstream, status: 200, client: text(&self.stream(&mut exchange, turn)), ..Seen::default() };
         }
         let reply = Bytes::from(turn["reply"].to_string());
-        match exchange.reply((&mut self.sessions, &mut self.guard), reply) {
-            Ok(body) => Seen { upstream, status: 200, client: text(&body), ..Seen::default() },
-            Err(failure) => failed(api, &failure, upstream),
+        let mut judged = exchange.reply((&mut self.sessions, &mut self.guard), reply);
+        let mut again = Vec::new();
+        loop {
+            let request = match judged {
+                Ok(LocalReply::Body(body)) => {
+                    return Seen { upstream, again, status: 200, client: text(&body), ..Seen::default() };
+                }
+                Ok(LocalReply::AskAgain(request)) => request,
+                Err(failure) => return failed(api, &failure, upstream),
+            };
+            let parts: LocalParts<'_> = (&mut self.sessions, &mut self.guard);
+            judged = match turn["again"].get(again.len()) {
+                Some(reply) => {
+                    again.push(text(&request));
+                    exchange.reply(parts, Bytes::from(reply.to_string()))
+                }
+                None => exchange.no_reply(parts),
+            };
         }
     }
 
@@ -77,7 +96,7 @@ impl Scene {
         event.id = Some(id.into());
         let decision = self.guard.decide(event, None);
         assert_eq!(decision.settled.len(), 1, "{id}");
-        self.sessions.settle(SESSION, &decision);
+        self.sessions.settle(SESSION, &decision, &mut self.guard).unwrap();
     }
 }
 
@@ -87,7 +106,38 @@ fn text(bytes: &[u8]) -> String {
 
 fn failed(api: Api, failure: &ExchangeFailure, upstream: Option<String>) -> Seen {
     let client = text(&api.error(failure.status, &failure.code, &failure.message));
-    Seen { upstream, status: failure.status.into(), code: failure.code.clone(), client }
+    Seen { upstream, status: failure.status.into(), code: failure.code.clone(), client, ..Seen::default() }
+}
+
+/// A request with many new messages is decided on in parts, so that other sessions get their turn.
+#[test]
+fn long_request_is_decided_in_parts() {
+    let policy = "{lictor: 1, name: p, properties: [{id: a, formula: 'always !tool_call(\"x\")', respond: block}]}";
+    let policy = Policy::parse(policy, "p.yaml", &FileResolver).unwrap().policy;
+    let mut guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
+    let role = |number: usize| if number.is_multiple_of(2) { "user" } else { "assistant" };
+    let message = |number: usize| serde_json::json!({"role": role(number), "content": format!("message {number}")});
+    let body = serde_json::json!({"model": "m", "messages": (0..1000).map(message).collect::<Vec<_>>()});
+    let body = Bytes::from(body.to_string());
+    let mut exchange = Exchange::new(Api::Chat, "1", ExchangeOptions::default(), body.clone());
+    let (mut step, mut parts) = (exchange.start(), Vec::new());
+    let sent = loop {
+        let result = match step {
+            ExchangeStep::Identify(_) => StepResult::Identity { session: SESSION.into(), principal: None },
+            ExchangeStep::Load { .. } => StepResult::Memory(Arc::default()),
+            ExchangeStep::Decide(question) => {
+                parts.push(question.events.len());
+                let decide = |event| Arc::new(guard.decide(event, None));
+                let is_next = question.next.is_some();
+                StepResult::Decided { decisions: question.events.into_iter().map(decide).collect(), is_next }
+            }
+            ExchangeStep::SendUpstream(bytes) => break bytes,
+            other => panic!("{other:?}"),
+        };
+        step = exchange.resume(result);
+    };
+    assert_eq!((parts.iter().sum::<usize>(), sent), (1000, body));
+    assert!(parts.iter().all(|part| *part <= 128), "{parts:?}");
 }
 
 #[test]

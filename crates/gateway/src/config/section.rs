@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use hyper::Uri;
 use lictor_json::{Json, Object};
+use lictor_wire::UnknownFields;
 
 use super::{Config, GatewayLimits};
-use crate::identity::{EVERYBODY, KeyHash};
+use crate::identity::{EVERYBODY, KeyHash, SessionSource};
 
 /// The errors of a section, one sentence each.
 pub type ConfigErrors = Vec<String>;
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "listen",
     "certificate",
     "private_key",
@@ -25,6 +26,8 @@ const KEYS: [&str; 12] = [
     "control_keys",
     "forward",
     "shadow",
+    "session_from",
+    "unknown_fields",
     "collector",
 ];
 
@@ -73,6 +76,23 @@ impl Reading {
                 }
                 "known_only" => self.truth(&place, value, &mut config.known_only),
                 "shadow" => self.truth(&place, value, &mut config.shadow),
+                "session_from" => {
+                    let sources = self.texts(&place, value).into_iter().map(|source| match source.as_str() {
+                        "traceparent" => Some(SessionSource::Traceparent),
+                        "user" => Some(SessionSource::User),
+                        _ => None,
+                    });
+                    match sources.collect() {
+                        Some(sources) => config.session_from = sources,
+                        None => self.wrong(&place, "may list `traceparent` and `user`"),
+                    }
+                }
+                "unknown_fields" => match value.as_str() {
+                    Some("strip") => config.unknown_fields = UnknownFields::Strip,
+                    Some("pass") => config.unknown_fields = UnknownFields::Pass,
+                    Some("refuse") => config.unknown_fields = UnknownFields::Refuse,
+                    _ => self.wrong(&place, "must be `strip`, `pass` or `refuse`"),
+                },
                 "limits" => self.limits(&place, value, &mut config.limits),
                 _ => self.wrong(&place, &format!("is not known; known are {}, limits", KEYS.join(", "))),
             }
@@ -184,6 +204,7 @@ impl Reading {
                 "items" => limits.items = number,
                 "held" => limits.held = number,
                 "hold_back" => limits.hold_back = number,
+                "corrections" => limits.corrections = number,
                 "head" => limits.head = seconds,
                 "idle" => limits.idle = seconds,
                 "body_idle" => limits.body_idle = seconds,
@@ -194,7 +215,7 @@ impl Reading {
                 "drain" => limits.drain = seconds,
                 _ => self.wrong(
                     &place,
-                    "is not known; known are body, inflation, connections, exchanges, items, held, hold_back in bytes or \
+                    "is not known; known are body, inflation, connections, exchanges, items, held, hold_back, corrections in bytes or \
                      counts, and head, idle, body_idle, write, connect, answer, approval, drain in seconds",
                 ),
             }
@@ -217,18 +238,20 @@ mod tests {
         let key = KeyHash::of("k");
         let text = format!(
             r#"{{"listen":"0.0.0.0:80","upstream":"https://a.example/x","tenants":{{"acme":["{key}"]}},"shadow":true,
-                "forward":["/v1/files*"],"control_keys":["{key}"],"limits":{{"body":10,"answer":3}}}}"#
+                "forward":["/v1/files*"],"unknown_fields":"pass","session_from":["user"],"control_keys":["{key}"],"limits":{{"body":10,"answer":3}}}}"#
         );
         let config = read(&text).unwrap();
         assert_eq!(config.tenants.get(&key).map(String::as_str), Some("acme"));
         assert_eq!((config.limits.body, config.limits.answer), (10, Duration::from_secs(3)));
         assert!(config.shadow && config.control_keys == [key]);
+        assert_eq!(config.unknown_fields, UnknownFields::Pass);
+        assert_eq!(config.session_from, [SessionSource::User]);
     }
 
     #[test]
     fn config_errors_are_all_reported_at_once() {
         let text = r#"{"upstream":"api.example","control_keys":["secret"],"limits":{"body":"x","bodies":1},"port":1,
-                       "certificate":"a.pem","tenants":{"everybody":[]},"forward":["v1"]}"#;
+                       "certificate":"a.pem","unknown_fields":true,"tenants":{"everybody":[]},"forward":["v1"]}"#;
         let mistakes = read(text).unwrap_err().join("\n");
         for wanted in [
             "gateway.upstream",
@@ -239,6 +262,7 @@ mod tests {
             "together",
             "another",
             "gateway.forward",
+            "`strip`, `pass` or `refuse`",
         ] {
             assert!(mistakes.contains(wanted), "{wanted} in\n{mistakes}");
         }

@@ -2,18 +2,15 @@
 //!
 //! Sessions are in the store, decisions come from the warden of the tenant, the model is the upstream.
 
-use std::future::poll_fn;
-use std::pin::Pin;
+mod reply;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use bytes::Bytes;
+use hyper::body::Incoming;
 use hyper::http::response::Parts;
-use hyper::{Response, StatusCode};
 use lictor_event::Event;
 use lictor_exchange::{
     DecideQuestion, Exchange, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
@@ -22,24 +19,21 @@ use lictor_json::Json;
 use lictor_judge::guard::Decision;
 use lictor_logic::Time;
 use lictor_warden::RefusedInput;
-use lictor_wire::{Api, SessionHints};
+use lictor_wire::{Api, SessionHints, UnknownFields};
 use tokio::time::Instant;
 
 use super::{HttpExchange, Stop};
 use crate::body::{self, Unread};
 use crate::clock::now;
 use crate::error_response::ErrorResponse;
+use crate::identity::{BodyHints, Origin, SessionKey};
 use crate::sessions::{StoredMemory, Turn};
 use crate::telemetry::{Outcome, Span};
 use crate::unavailable::Unavailable;
-use crate::upstream;
 use crate::waiting::Waiting;
 
 /// How often a pending approval is looked up, since another gateway may get the answer.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
-
-/// How many bytes of a stream are judged and written together at most.
-const MAX_JOINED_BYTES: usize = 16 << 10;
 
 /// The metadata keys of a body by which an application may name the session.
 const SESSION_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
@@ -57,14 +51,16 @@ struct Driver {
     /// The end of the stream, if it arrived together with bytes.
     stream_end: Option<StepResult>,
     counts: ExchangeCounts,
+    /// Whether the session of the response is remembered.
+    is_linked: bool,
     /// How the exchange ends because of a failed step.
     outcome: Option<Outcome>,
 }
 
 impl HttpExchange {
     /// Handles an exchange with a model.
-    pub(super) async fn handle_judged(&mut self, api: Api, body: Incoming) -> Result<(), Stop> {
-        let bytes = self.read_request(body).await?;
+    pub(super) async fn handle_judged(&mut self, api: Api, judges_reply: bool, body: Incoming) -> Result<(), Stop> {
+        let Some(bytes) = self.read_request(body).await? else { return Ok(()) };
         let config = &self.gateway.config;
         let previews_text = self.gateway.judges.active().previews_text && !config.shadow;
         let options = ExchangeOptions {
@@ -73,12 +69,18 @@ impl HttpExchange {
             hold_back: if previews_text { config.limits.hold_back } else { 0 },
             held: config.limits.held,
             items: config.limits.items,
+            unknown_fields: if config.shadow { UnknownFields::Pass } else { config.unknown_fields },
+            corrections: config.limits.corrections,
+            judges_reply,
         };
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
         let mut step = exchange.start();
         loop {
             self.count(&mut driver, exchange.counts());
+            if api == Api::Responses && matches!(step, ExchangeStep::SendBody(_) | ExchangeStep::SendPiece(_)) {
+                self.link_response(&mut driver, exchange.reply_id());
+            }
             let done = match step {
                 ExchangeStep::Done(end) => return self.finish(end).await,
                 ExchangeStep::Fail(failure) => return Err(stop(&mut driver, failure)),
@@ -91,6 +93,14 @@ impl HttpExchange {
                     StepResult::Failed(ExchangeFailure::failed(status, code, message))
                 }
             }));
+        }
+    }
+
+    /// Remembers the session of the response before the client can continue it.
+    fn link_response(&self, driver: &mut Driver, id: Option<String>) {
+        if let Some(id) = id.filter(|_| !driver.is_linked) {
+            self.gateway.continuations.add(self.response_key(&id), &driver.session);
+            driver.is_linked = true;
         }
     }
 
@@ -132,6 +142,7 @@ impl HttpExchange {
                 let response = self.ask_upstream(bytes).await?;
                 self.receive(driver, response).await
             }
+            ExchangeStep::AskAgain(bytes) => self.ask_again(driver, bytes).await,
             ExchangeStep::Read => self.read_stream(driver).await,
             ExchangeStep::SendBody(bytes) => {
                 if let Some(head) = driver.head.take() {
@@ -172,26 +183,35 @@ impl HttpExchange {
         account.decisions.fetch_add(counts.decisions - before.decisions, Ordering::Relaxed);
         account.changed.fetch_add(counts.changed - before.changed, Ordering::Relaxed);
         metrics.unchecked.fetch_add(counts.unchecked - before.unchecked, Ordering::Relaxed);
+        metrics.corrections.fetch_add(counts.corrections - before.corrections, Ordering::Relaxed);
+        metrics.stripped.fetch_add(counts.stripped - before.stripped, Ordering::Relaxed);
         let is_changed = counts.history_changed && !before.history_changed;
         metrics.histories_changed.fetch_add(u64::from(is_changed), Ordering::Relaxed);
         driver.counts = counts;
     }
 
-    /// Reads the body of the request, decompressed.
-    async fn read_request(&mut self, body: Incoming) -> Result<Bytes, Stop> {
+    /// Reads the body of the request, decompressed; none if it could not be, and was forwarded as it came, in shadow mode.
+    async fn read_request(&mut self, body: Incoming) -> Result<Option<Bytes>, Stop> {
         let limits = self.gateway.config.limits;
         let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
         self.account.received(&bytes);
         let header = |name: &str| self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let has_other_charset = body::has_other_charset(header("content-type"));
         let content_type = header("content-type").split(';').next().unwrap_or_default().trim();
         let is_json = content_type.is_empty() || content_type.eq_ignore_ascii_case("application/json");
         let unpacked = match (read, is_json) {
             (Err(unread), _) => Err(unread),
             (Ok(()), false) => Err(Unread::Type),
+            (Ok(()), true) if has_other_charset => Err(Unread::Charset),
             (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
         };
         match unpacked {
-            Ok(bytes) => Ok(bytes),
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Unread::Type | Unread::Charset | Unread::Encoding | Unread::Damaged) if self.gateway.config.shadow => {
+                self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
+                self.pass_on(bytes).await?;
+                Ok(None)
+            }
             Err(unread) => {
                 let response = ErrorResponse::from(unread.response());
                 self.record_refusal(&response.code, bytes.to_vec()).await?;
@@ -204,12 +224,32 @@ impl HttpExchange {
         if self.caller.principal.is_none() {
             self.caller.principal = hints.user.as_ref().map(ToString::to_string);
         }
-        let named = SESSION_METADATA.iter().find_map(|key| hints.metadata.get(key).and_then(Json::as_str));
-        let in_body = named.or(hints.conversation.as_deref());
-        let session = self.gateway.namer.session(&self.caller, &self.head.headers, in_body);
+        let named = SESSION_METADATA.iter().find_map(|key| match hints.metadata.get(key)? {
+            Json::String(id) => Some(id.to_string()),
+            number @ Json::Number(_) => Some(number.to_string()),
+            _ => None,
+        });
+        let body = BodyHints {
+            id: named.as_deref().or(hints.conversation.as_deref()),
+            user: hints.user.as_deref(),
+            opening: hints.opening.as_ref().map(|hash| hash.as_slice()),
+            previous: hints.previous_response.as_deref(),
+        };
+        let mut session =
+            self.gateway.namer.session(&self.caller, &self.head.headers, body, &self.gateway.config.session_from);
+        if session.origin == Origin::Principal
+            && let Some(name) = body.previous.and_then(|id| self.gateway.continuations.session(&self.response_key(id)))
+        {
+            session = SessionKey { name, origin: Origin::Previous };
+        }
         self.account.belongs_to(&self.caller.tenant, Some((session.name.clone(), session.origin)));
         driver.session.clone_from(&session.name);
         StepResult::Identity { session: session.name, principal: self.caller.principal.clone() }
+    }
+
+    /// Returns the key of a response of this caller.
+    fn response_key(&self, id: &str) -> String {
+        self.gateway.namer.name(&self.caller, Origin::Previous, id)
     }
 
     async fn load(&self, driver: &mut Driver, is_fresh: bool) -> Result<StepResult, Stop> {
@@ -221,7 +261,7 @@ impl HttpExchange {
             true => sessions.load_fresh(tenant, &driver.session).await?,
             false => sessions.load(tenant, &driver.session).await?,
         };
-        Ok(StepResult::Memory(Arc::clone(&driver.memory.memory)))
+        Ok(StepResult::Memory(Arc::clone(&driver.memory.memory).without_expired_grants(now())))
     }
 
     /// Decides on events; they are recorded when this returns.
@@ -327,99 +367,6 @@ impl HttpExchange {
         Ok(StepResult::Done)
     }
 
-    /// Takes the head of the upstream's answer, and its body unless that is a stream.
-    async fn receive(&mut self, driver: &mut Driver, response: Response<Incoming>) -> Result<StepResult, Stop> {
-        let (head, body) = response.into_parts();
-        let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let streams = header("content-type").trim().to_ascii_lowercase().starts_with("text/event-stream");
-        let is_packed = !matches!(header("content-encoding").trim(), "" | "identity");
-        if !head.status.is_success() {
-            // An error of the upstream has nothing that an agent says or does, so it is forwarded unchanged.
-            let bytes = self.read_reply(&head, body).await?;
-            self.send_body(head.status, &head.headers, bytes)?;
-            self.account.ends(Outcome::UpstreamError, None);
-            return Ok(StepResult::Unjudged);
-        }
-        if streams && is_packed {
-            let message = "the upstream compressed its stream, although no Content-Encoding was accepted";
-            let response = ErrorResponse::new(502, "upstream.encoding", message);
-            self.record_refusal(&response.code, Vec::new()).await?;
-            return Err(Stop::Tell(Outcome::Refused, response));
-        }
-        if streams {
-            self.account.streams();
-            let (pieces, answer) = body::pieces();
-            let mut response = Response::new(answer);
-            *response.status_mut() = head.status;
-            *response.headers_mut() = upstream::response_headers(&head.headers);
-            self.send_head(response)?;
-            self.pieces = Some(pieces);
-            driver.stream = Some(body);
-            return Ok(StepResult::Stream);
-        }
-        let bytes = self.read_reply(&head, body).await?;
-        if head.status == StatusCode::NO_CONTENT {
-            self.send_body(head.status, &head.headers, bytes)?;
-            return Ok(StepResult::Unjudged);
-        }
-        driver.head = Some(head);
-        Ok(StepResult::Reply(bytes))
-    }
-
-    /// Reads the body of a reply, decompressed.
-    async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<Bytes, Stop> {
-        let limits = self.gateway.config.limits;
-        let reading = body::read(body, limits.body, limits.answer);
-        let (bytes, read) = tokio::select! {
-            read = reading => read,
-            () = self.client.closed() => return Err(Stop::Gone),
-        };
-        self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let encoding = head.headers.get("content-encoding").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let unpacked = read.and_then(|()| body::unpack(encoding, &bytes, limits.body, limits.inflation));
-        let unread = match unpacked {
-            Ok(bytes) => return Ok(bytes),
-            Err(unread) => unread,
-        };
-        let (outcome, message) = match unread {
-            Unread::BrokenOff => (Outcome::Truncated, "the upstream closed the connection before the end of its reply"),
-            Unread::TooSlow => (Outcome::Truncated, "upstream timeout: the reply did not arrive in time"),
-            Unread::TooLarge => (Outcome::Refused, "the upstream's reply is over the limit on bodies"),
-            Unread::Type | Unread::Encoding | Unread::Damaged => {
-                (Outcome::Refused, "the upstream's reply cannot be decompressed")
-            }
-        };
-        let (_, code, _) = unread.response();
-        let code = code.replacen("body.", "upstream.", 1);
-        self.record_refusal(&code, bytes.to_vec()).await?;
-        Err(Stop::Tell(outcome, ErrorResponse::new(502, code, message)))
-    }
-
-    /// Reads the next bytes of the stream.
-    async fn read_stream(&self, driver: &mut Driver) -> Result<StepResult, Stop> {
-        if let Some(end) = driver.stream_end.take() {
-            return Ok(end);
-        }
-        let (Some(body), Some(pieces)) = (&mut driver.stream, &self.pieces) else { return Ok(StepResult::Cut) };
-        let limit = self.gateway.config.limits.answer;
-        loop {
-            let frame = tokio::select! {
-                frame = tokio::time::timeout(limit, body.frame()) => frame,
-                () = pieces.gone() => return Err(Stop::Gone),
-            };
-            match frame {
-                Ok(Some(Ok(frame))) => {
-                    let Ok(mut bytes) = frame.into_data() else { continue };
-                    driver.stream_end = join_ready(body, &mut bytes).await;
-                    self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    return Ok(StepResult::Bytes(bytes));
-                }
-                Ok(None) => return Ok(StepResult::End),
-                Ok(Some(Err(_))) | Err(_) => return Ok(StepResult::Cut),
-            }
-        }
-    }
-
     async fn send_piece(&self, bytes: Bytes) -> Result<StepResult, Stop> {
         let Some(pieces) = &self.pieces else { return Err(Stop::Gone) };
         let counted = bytes.clone();
@@ -430,35 +377,6 @@ impl HttpExchange {
         }
         Ok(StepResult::Done)
     }
-}
-
-/// Appends frames that have arrived already, so that they are judged and written together. Returns the end of the
-/// stream if that has arrived, too.
-async fn join_ready(body: &mut Incoming, bytes: &mut Bytes) -> Option<StepResult> {
-    let mut joined: Option<BytesMut> = None;
-    let mut end = None;
-    while joined.as_ref().map_or(bytes.len(), BytesMut::len) < MAX_JOINED_BYTES {
-        let ready = poll_fn(|context| match Pin::new(&mut *body).poll_frame(context) {
-            Poll::Ready(frame) => Poll::Ready(Some(frame)),
-            Poll::Pending => Poll::Ready(None),
-        });
-        match ready.await {
-            Some(Some(Ok(frame))) => {
-                let Ok(next) = frame.into_data() else { continue };
-                joined.get_or_insert_with(|| BytesMut::from(bytes.as_ref())).extend_from_slice(&next);
-            }
-            Some(Some(Err(_))) => end = Some(StepResult::Cut),
-            Some(None) => end = Some(StepResult::End),
-            None => break,
-        }
-        if end.is_some() {
-            break;
-        }
-    }
-    if let Some(joined) = joined {
-        *bytes = joined.freeze();
-    }
-    end
 }
 
 /// Returns the reason to stop, with the outcome.

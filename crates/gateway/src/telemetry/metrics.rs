@@ -90,6 +90,10 @@ pub(crate) struct Metrics {
     pub(crate) panics: AtomicU64,
     /// Events that were forwarded against the policy, in shadow mode.
     pub(crate) unchecked: AtomicU64,
+    /// How often a model was asked again after its calls were denied.
+    pub(crate) corrections: AtomicU64,
+    /// Fields of replies that the client did not get, because Lictor does not know them.
+    pub(crate) stripped: AtomicU64,
     /// Policies that were reloaded, and that were refused.
     pub(crate) reloads: AtomicU64,
     pub(crate) reloads_refused: AtomicU64,
@@ -173,6 +177,13 @@ impl Metrics {
             ),
             ("panics_total", "counter", "Exchanges that ended by a failure of the gateway.", &self.panics),
             ("forwarded_unchecked_total", "counter", "Events that went on against the policy.", &self.unchecked),
+            ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
+            (
+                "fields_stripped_total",
+                "counter",
+                "Unknown fields of replies that the client did not get.",
+                &self.stripped,
+            ),
             ("reloads_total", "counter", "Policies loaded while running.", &self.reloads),
             ("reloads_refused_total", "counter", "Policies refused while running.", &self.reloads_refused),
             ("telemetry_dropped_total", "counter", "Log lines and spans dropped.", &self.telemetry_dropped),

@@ -143,6 +143,35 @@ async fn approved_call_passes_when_made_again() {
     }
 }
 
+/// A reviewer must allow a deletion, it happens once, and never after the user said stop.
+const CAREFUL: &str = r#"
+lictor: 1
+name: careful
+facts:
+  stopped: {on: user_message, when: 'event.text.contains("Stop")'}
+properties:
+  - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
+  - {id: delete-once, formula: 'always (tool_call("delete") -> !previous once tool_call("delete"))', respond: block}
+  - {id: not-after-stop, formula: 'always (tool_call("delete") -> !once stopped)', respond: block}
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approved_call_is_judged_when_it_is_made() {
+    for (said, calls) in [("Go on.", 1), ("Stop it.", 0)] {
+        let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+        let world = plan(&model, CAREFUL).start().await;
+        assert!(say(&world, "s", "Delete it.").await.calls.is_empty());
+        let target = format!("/lictor/approvals/{}", waiting(&world).await["id"].as_str().unwrap());
+        let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+        assert_eq!(got.json()["outcome"], "allowed", "{}", got.text());
+        let heard = say(&world, "s", said).await;
+        assert_eq!(heard.calls.len(), calls, "{heard:?}");
+        assert_eq!(heard.text.contains("not-after-stop"), calls == 0, "{heard:?}");
+        assert!(say(&world, "s", "Once more.").await.calls.is_empty(), "the approval is spent");
+        world.end().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn approval_can_be_answered_within_exchange() {
     for allow in [true, false] {

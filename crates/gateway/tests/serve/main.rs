@@ -6,10 +6,12 @@
 mod check;
 mod control;
 mod crossing;
+mod doors;
 mod faults;
 mod frameworks;
 mod hostile;
 mod leaving;
+mod liars;
 mod libraries;
 mod operations;
 mod scenes;

@@ -34,11 +34,21 @@ async fn play(world: &World, model: &Model, turn: &Value) -> Seen {
     if turn["leave_after"].is_u64() {
         let last = script(turn).pieces.pop().unwrap();
         let client = read_until(world, path, request, std::str::from_utf8(&last).unwrap()).await;
-        return Seen { upstream: upstream(), status: 200, code: String::new(), client };
+        return Seen { upstream: upstream(), status: 200, client, ..Seen::default() };
     }
     let got = world.post(path, SESSION, request).await;
     assert_eq!(got.is_whole, turn["cut"] != true, "{}", got.text());
-    Seen { upstream: upstream(), status: got.status.into(), code: got.code().to_owned(), client: got.text().to_owned() }
+    // A request to which the scene has no reply was answered with an error.
+    let asked = turn["again"].as_array().map_or(0, Vec::len);
+    let seen = model.seen();
+    let again = seen.iter().skip(before + 1).take(asked).map(|seen| String::from_utf8_lossy(&seen.body).into_owned());
+    Seen {
+        upstream: upstream(),
+        again: again.collect(),
+        status: got.status.into(),
+        code: got.code().to_owned(),
+        client: got.text().to_owned(),
+    }
 }
 
 /// Answers the pending approval.
@@ -52,12 +62,24 @@ async fn answer(world: &World, seen: &Seen, answer: &str) {
 async fn scenes_play_over_http() {
     let mut complaints = Vec::new();
     for (name, scene) in check::scenes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/scenes")) {
-        let next: Arc<Mutex<Value>> = Arc::default();
+        // The turn, and how many requests of it the model has seen.
+        let next: Arc<Mutex<(Value, usize)>> = Arc::default();
         let scripted = Arc::clone(&next);
-        let model = Model::start(move |_| script(&scripted.lock().unwrap())).await;
-        let world = plan(&model, &check::policy(&scene)).start().await;
+        let model = Model::start(move |_| {
+            let (turn, asked) = &mut *scripted.lock().unwrap();
+            *asked += 1;
+            match (*asked, turn["again"].get(asked.wrapping_sub(2))) {
+                (1, _) => script(turn),
+                (_, Some(reply)) => Play::json(reply.to_string()),
+                (_, None) => Play { status: 500, ..Play::json("{}") },
+            }
+        })
+        .await;
+        let mut plan = plan(&model, &check::policy(&scene));
+        plan.config.limits.corrections = 2;
+        let world = plan.start().await;
         for (number, turn) in scene["turns"].as_array().unwrap().iter().enumerate() {
-            *next.lock().unwrap() = turn.clone();
+            *next.lock().unwrap() = (turn.clone(), 0);
             let seen = play(&world, &model, turn).await;
             if let Err(complaint) = check::check(turn, &seen) {
                 complaints.push(format!("{name}, turn {number}: {complaint}"));

@@ -4,34 +4,28 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::libraries::{node, python, run, script};
+use crate::libraries::{node_script, python_script, run};
 use crate::shopper::{example, model, turns};
 use crate::world::plan;
 
 const LOG: &str = "consent-bypass.jsonl";
 
-/// Runs the agent with the model alone, and through the gateway.
-async fn both(command: impl Fn() -> Command) -> (Vec<Value>, Vec<Value>) {
+/// Runs the agent with the model alone, and through the gateway; none if it cannot be run here.
+async fn both(command: impl Fn() -> Option<Command>) -> Option<(Vec<Value>, Vec<Value>)> {
     let turns: Vec<Value> = turns(LOG).iter().map(|(user, steps)| json!([user, steps.len()])).collect();
     let given =
         |address, is_strict: bool| json!({"address": format!("http://{address}"), "strict": is_strict, "turns": turns});
     let model = model(LOG).await;
-    let without = run(command(), given(model.address, false)).await;
+    let without = run(command()?, given(model.address, false)).await;
     let world = plan(&model, &example("policy.yaml")).start().await;
-    let with = run(command(), given(world.address, true)).await;
+    let with = run(command()?, given(world.address, true)).await;
     world.end().await;
-    (without, with)
+    Some((without, with))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn python_agent_continues_after_denial() {
-    let Some(python) = python() else { return };
-    let command = || {
-        let mut command = Command::new(&python);
-        command.arg(script("agent.py"));
-        command
-    };
-    let (without, with) = both(command).await;
+    let Some((without, with)) = both(|| python_script("agent.py")).await else { return };
     assert_eq!(without.len(), 6);
     for line in without {
         assert_eq!(line["tools"], json!(["lookup_customer", "refund_item", "send_marketing_email"]), "{line}");
@@ -47,16 +41,7 @@ async fn python_agent_continues_after_denial() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn javascript_agent_continues_after_denial() {
-    let Some(folder) = node() else { return };
-    let copied = folder.join("agent.mjs");
-    // Node looks for modules beside the script.
-    std::fs::copy(script("agent.mjs"), &copied).unwrap();
-    let command = || {
-        let mut command = Command::new("node");
-        command.arg(&copied);
-        command
-    };
-    let (without, with) = both(command).await;
+    let Some((without, with)) = both(|| node_script("agent.mjs")).await else { return };
     assert_eq!((without.len(), with.len()), (4, 4));
     for (without, with) in without.iter().zip(&with) {
         assert_eq!(without["tools"], json!(["lookup_customer", "refund_item", "send_marketing_email"]));

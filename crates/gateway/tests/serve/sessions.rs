@@ -1,15 +1,17 @@
 //! Sessions: their ids, their tenants, and their continuation after a restart.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyper::Method;
 use lictor_gateway::KeyHash;
 use lictor_wire::Api;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::crossing::{NOTHING, POLICY, saying};
-use crate::vendor::{call, hear, path, request, text};
-use crate::world::{World, of_type, plan};
+use crate::crossing::{NOTHING, POLICY, saying, told};
+use crate::vendor::{Say, call, hear, path, request, text};
+use crate::world::{Model, World, of_type, plan};
 
 /// Returns how many calls reach the client when the model pays once more.
 async fn pays(world: &World, key: &str, session: Option<&str>, body_session: Option<&str>) -> usize {
@@ -204,4 +206,73 @@ async fn two_different_credentials_are_refused() {
         assert_eq!(got.status, status, "{headers:?}: {}", got.text());
     }
     world.end().await;
+}
+
+/// Returns the calls that a client without any session id gets, request by request.
+async fn calls_without_id(bodies: &[(Api, Value, &str)], said: fn(usize) -> Vec<Say>) -> Vec<usize> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let model = Model::start(move |seen| {
+        let number = count.fetch_add(1, Ordering::SeqCst);
+        let mut play = told(seen, &said(number));
+        for piece in &mut play.pieces {
+            *piece = std::str::from_utf8(piece).unwrap().replace("\"resp_1\"", &format!("\"resp_{number}\"")).into();
+        }
+        play
+    })
+    .await;
+    let world = plan(&model, POLICY).start().await;
+    let mut calls = Vec::new();
+    for (api, body, trace) in bodies {
+        let headers = [("authorization", "Bearer key"), ("traceparent", trace)];
+        let got = world.ask(Method::POST, path(*api), &headers, body.to_string()).await;
+        assert_eq!(got.status, 200, "{}", got.text());
+        calls.push(hear(*api, &got.body).calls.len());
+    }
+    world.end().await;
+    calls
+}
+
+const TRACES: [&str; 3] = [
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "00-2af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversation_without_id_is_one_session() {
+    let pay = |number: usize| vec![call(&format!("c{number}"), "pay", json!({}))];
+    let history = |answers: usize| {
+        let mut items = vec![json!({"role": "user", "content": "Pay my bill."})];
+        for number in 0..answers {
+            let id = format!("c{number}");
+            let made = json!({"id": id, "type": "function", "function": {"name": "pay", "arguments": "{}"}});
+            items.push(json!({"role": "assistant", "content": null, "tool_calls": [made]}));
+            items.push(json!({"role": "tool", "tool_call_id": id, "content": "paid"}));
+        }
+        json!({"model": "m", "messages": items})
+    };
+    // A client with OpenTelemetry begins a trace for each request.
+    let bodies =
+        [(Api::Chat, history(0), TRACES[0]), (Api::Chat, history(1), TRACES[1]), (Api::Chat, history(1), TRACES[2])];
+    assert_eq!(calls_without_id(&bodies, pay).await, [1, 0, 0], "it pays once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_under_one_key_are_separate() {
+    let pay = |number: usize| vec![call(&format!("c{number}"), "pay", json!({}))];
+    let ask = |said: &str| (Api::Chat, request(Api::Chat, said, false), TRACES[0]);
+    let bodies = [ask("Pay the bill of Ann."), ask("Pay the bill of Bob."), ask("Pay the bill of Ann.")];
+    assert_eq!(calls_without_id(&bodies, pay).await, [1, 1, 0], "the third repeats the first");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn continued_response_stays_in_its_session() {
+    let pay = |number: usize| vec![call(&format!("c{number}"), "pay", json!({}))];
+    let result = json!([{"type": "function_call_output", "call_id": "c0", "output": "paid"}]);
+    let bodies = [
+        (Api::Responses, json!({"model": "m", "input": "Pay my bill."}), TRACES[0]),
+        (Api::Responses, json!({"model": "m", "previous_response_id": "resp_0", "input": result}), TRACES[1]),
+        (Api::Responses, json!({"model": "m", "input": "Pay another bill."}), TRACES[2]),
+    ];
+    assert_eq!(calls_without_id(&bodies, pay).await, [1, 0, 1]);
 }

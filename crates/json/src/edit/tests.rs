@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn edit_changes_only_the_value() {
     let text = r#" { "a" : [1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ } , "e":null}"#;
-    let cases: [(JsonPath, JsonEdit, &str); 9] = [
+    let cases: [(JsonPath, JsonEdit, &str); 10] = [
         (
             json_path!["a", 1, "bc"],
             JsonEdit::Set("y".into()),
@@ -30,6 +30,11 @@ fn edit_changes_only_the_value() {
             JsonEdit::Prepend(vec![7.into(), 8.into()]),
             r#" { "a" : [7,8,1, {"b\u0063":"x\"}]"}, 2.50 ] ,"d":{ } , "e":null}"#,
         ),
+        (
+            json_path!["a"],
+            JsonEdit::Append(vec![7.into()]),
+            r#" { "a" : [1, {"b\u0063":"x\"}]"}, 2.50 ,7] ,"d":{ } , "e":null}"#,
+        ),
         (json_path![], JsonEdit::Set(1.into()), " 1"),
     ];
     for (path, edit, expected) in cases {
@@ -38,4 +43,33 @@ fn edit_changes_only_the_value() {
     assert_eq!(edit_text(text, &[(json_path!["a", 7], JsonEdit::Set(1.into()))]), None);
     assert_eq!(edit_text(text, &[(json_path!["x", "y"], JsonEdit::Set(1.into()))]), None);
     assert_eq!(edit_text(text, &[(json_path!["x"], JsonEdit::Remove)]).as_deref(), Some(text));
+}
+
+#[test]
+fn neighbours_are_removed_together() {
+    let text = r#"{"a":1,"b":[2,{"x":3,"y":4}],"c":5,"d":6}"#;
+    let remove = |paths: &[JsonPath]| {
+        let edits: Vec<_> = paths.iter().map(|path| (path.clone(), JsonEdit::Remove)).collect();
+        assert_eq!(edit_text(text, &edits), remove_members(text, paths), "{paths:?}");
+        remove_members(text, paths)
+    };
+    assert_eq!(remove(&[json_path!["c"], json_path!["d"]]).as_deref(), Some(r#"{"a":1,"b":[2,{"x":3,"y":4}]}"#));
+    let all = [json_path!["a"], json_path!["b"], json_path!["c"], json_path!["d"]];
+    assert_eq!(remove(&all).as_deref(), Some("{}"));
+    let inside = [json_path!["b", 1, "y"], json_path!["b", 1, "x"], json_path!["d"]];
+    assert_eq!(remove(&inside).as_deref(), Some(r#"{"a":1,"b":[2,{}],"c":5}"#));
+    let edits = [
+        (json_path!["c"], JsonEdit::Remove),
+        (json_path!["a"], JsonEdit::Set("z".into())),
+        (json_path!["d"], JsonEdit::Remove),
+    ];
+    assert_eq!(edit_text(text, &edits).as_deref(), Some(r#"{"a":"z","b":[2,{"x":3,"y":4}]}"#));
+}
+
+#[test]
+fn many_members_are_removed_in_one_pass() {
+    let members: Vec<String> = (0..200_000).map(|number| format!(r#""k{number}":[{number}]"#)).collect();
+    let text = format!("{{{}}}", members.join(","));
+    let paths: Vec<JsonPath> = (1..200_000).map(|number| json_path![format!("k{number}").as_str()]).collect();
+    assert_eq!(remove_members(&text, &paths).as_deref(), Some(r#"{"k0":[0]}"#));
 }

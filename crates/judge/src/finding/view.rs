@@ -22,6 +22,9 @@ pub struct FindingView<'a> {
     #[serde(serialize_with = "as_object")]
     binding: Vec<(&'a str, Vec<&'a Value>)>,
     witness: Vec<ProofView<'a>>,
+    /// Only if the witness is no proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    witness_basis: Option<&'static str>,
     owed: Option<&'a str>,
     suppressed: Option<&'a str>,
     fingerprint: &'a str,
@@ -67,6 +70,7 @@ impl<'a> FindingView<'a> {
             tool: finding.tool.as_deref(),
             binding: values(&finding.binding),
             witness: finding.witness.iter().map(ProofView::of).collect(),
+            witness_basis: finding.basis_note().map(|_| finding.basis.name()),
             owed: finding.owed.as_deref(),
             suppressed: finding.suppressed.as_deref(),
             fingerprint: &finding.fingerprint,

@@ -31,8 +31,8 @@ impl Guard {
         let event = &event;
         let name = event.session.clone().unwrap_or_default();
         let proposal = match self.sessions.get(&name) {
-            Some(guarded) => guarded.session.propose(&mut self.decider.judge, event),
-            None => self.decider.begin(&name).session.propose(&mut self.decider.judge, event),
+            Some(guarded) => guarded.session.make_proposal(&mut self.decider.judge, event),
+            None => self.decider.begin(&name).session.make_proposal(&mut self.decider.judge, event),
         };
         let objections = objections(&proposal, &[]);
         let response = strongest(&objections);

@@ -8,6 +8,7 @@ use crate::finding::{DecidedBy, Finding};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{self as json, Json};
+use lictor_logic::WitnessBasis;
 use lictor_policy::{Property, Response};
 
 const ACTIONS: [Action; 5] = [Action::Forward, Action::Steer, Action::Redact, Action::Ask, Action::Block];
@@ -92,6 +93,7 @@ fn finding_of(line: &Json, property: &Arc<Property>, event: &Event) -> Finding {
         tool: event.tool.clone(),
         binding: Vec::new(),
         witness: Vec::new(),
+        basis: WitnessBasis::default(),
         owed: line.text("owed").map(str::to_owned),
         suppressed: line.text("suppressed").map(Into::into),
         fingerprint: line.text("fingerprint").unwrap_or_default().to_owned(),

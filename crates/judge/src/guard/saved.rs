@@ -71,7 +71,7 @@ impl Guard {
                 until: pending.until,
             }
         });
-        let session = guarded.session.save(&self.decider.judge, from);
+        let session = guarded.session.to_saved(&self.decider.judge, from);
         let saved = SavedGuardSession { session, pending: pending.collect(), next: guarded.next, asked: guarded.asked };
         Some((saved, guarded.session.moments()))
     }

@@ -45,6 +45,16 @@ struct DecisionView<'a> {
     settled: Vec<DecisionView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gap: Option<GapView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<ClockView>,
+}
+
+/// A time that was not believed, and the time that was used.
+#[derive(Debug, Serialize)]
+struct ClockView {
+    claimed: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -123,6 +133,9 @@ impl<'a> DecisionView<'a> {
             refused: decision.refused.as_ref().map(ToString::to_string),
             settled: decision.settled.iter().map(DecisionView::of).collect(),
             gap: decision.gap.as_ref().map(|gap| GapView { cause: gap.cause.name(), first: gap.first, last: gap.last }),
+            clock: decision
+                .claimed_time
+                .map(|claimed| ClockView { claimed: write_time(claimed), taken: event.time.map(write_time) }),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use lictor_logic::Time;
 
-use super::{Session, without_numbers};
+use super::Session;
+use super::step::without_numbers;
 use crate::Judge;
 use crate::finding::Finding;
 use crate::label::{Labels, NameId};
@@ -11,9 +12,8 @@ use crate::label::{Labels, NameId};
 const MOST_KEPT: u64 = 64;
 
 impl Session {
-    /// Adds missing events, at which all facts are unknown; `next` is the time of the event after them. Returns what
-    /// they violate in every case.
-    pub fn miss(&mut self, judge: &mut Judge, count: u64, next: Option<Time>) -> Vec<Finding> {
+    /// Adds missing events, and returns what they violate in every case.
+    pub(crate) fn add_missing(&mut self, judge: &mut Judge, count: u64, next: Option<Time>) -> Vec<Finding> {
         self.renew();
         self.is_torn = true;
         let violations = judge.miss(&mut self.state, count, next);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Session;
+use super::{Session, SessionError};
 use crate::trail::{SavedMoments, SavedTrail, Trail};
 use crate::{Judge, RestoreError, SavedState};
 use lictor_json::Text;
@@ -50,7 +50,16 @@ impl Session {
     }
 
     /// Returns the session as data, with its moments from `from` on.
-    pub fn save(&self, judge: &Judge, from: usize) -> SavedSession {
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn save(&self, judge: &Judge, from: usize) -> Result<SavedSession, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.to_saved(judge, from))
+    }
+
+    pub(crate) fn to_saved(&self, judge: &Judge, from: usize) -> SavedSession {
         SavedSession {
             version: VERSION,
             name: self.name().clone(),

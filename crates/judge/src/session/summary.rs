@@ -2,7 +2,7 @@
 
 use lictor_logic::Verdict;
 
-use super::Session;
+use super::{Session, SessionError};
 use crate::Judge;
 use lictor_json::Text;
 
@@ -34,21 +34,31 @@ pub struct PropertySummary {
 
 impl Session {
     /// Returns the summary now. An open obligation is inconclusive.
-    pub fn report(&mut self, judge: &mut Judge) -> SessionSummary {
-        self.summary(judge, false)
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn report(&mut self, judge: &mut Judge) -> Result<SessionSummary, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.summary(judge, false))
     }
 
     /// Returns the summary if the session ended here. An open obligation is violated.
-    pub fn report_at_end(&mut self, judge: &mut Judge) -> SessionSummary {
-        self.summary(judge, true)
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn report_at_end(&mut self, judge: &mut Judge) -> Result<SessionSummary, SessionError> {
+        self.check_judge(judge)?;
+        Ok(self.summary(judge, true))
     }
 
     fn summary(&mut self, judge: &mut Judge, at_end: bool) -> SessionSummary {
         let mut properties = Vec::new();
         for place in 0..judge.properties().len() {
             let verdict = match at_end {
-                true => judge.end(&mut self.state, place),
-                false => judge.verdict(&mut self.state, place),
+                true => judge.end_verdict(&mut self.state, place),
+                false => judge.live_verdict(&mut self.state, place),
             };
             let property = judge.properties()[place].clone();
             let residual = match verdict {

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lictor_logic::{After, Moment, Value};
+use lictor_logic::{After, Moment, Prover, Value, Witness, WitnessBasis};
 
-use super::{EventSummary, Later, Trail};
+use super::{EventSummary, Later, Trail, TrailBudget};
 use crate::finding::{DecidedBy, Finding, WitnessEvent};
 use crate::{Provers, Violation};
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
+use lictor_policy::Property;
 
 /// Everything a finding is made of.
 pub(super) struct Case<'a> {
@@ -41,9 +42,19 @@ impl Case<'_> {
         if self.broken.by == DecidedBy::Deadline {
             later.truncate(1);
         }
-        let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
         let at_end = self.broken.by == DecidedBy::End;
-        let witness = provers.of(self.broken.property).and_then(|prover| prover.find(&trace, at_end, &bound));
+        self.trail.budget.earn();
+        let mut budget = self.trail.budget.get();
+        let length = (recorded - from + later.len()) as u64;
+        if budget.left() < TrailBudget::PER_SEARCHED_MOMENT * length {
+            return self.finding_without_search(&prepared.properties[self.broken.property], &bound, later);
+        }
+        let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
+        let mut find = |prover: &mut Prover| prover.find_within(&trace, at_end, &bound, &mut budget);
+        let witness = provers.of(self.broken.property).and_then(&mut find);
+        let count = witness.as_ref().map_or(0, |witness| witness.steps.len()) as u64;
+        budget.spend(TrailBudget::PER_WITNESS_EVENT * count);
+        self.trail.budget.set(budget);
         // The time before the event after the trail is a moment without an event.
         let event = recorded + usize::from(self.later.passed().is_some());
         let summary = |entry: usize| match from + entry {
@@ -53,26 +64,49 @@ impl Case<'_> {
         let at = self.at();
         let proofs = witness.iter().flat_map(|witness| &witness.steps).filter_map(|step| {
             let summary = summary(step.entry)?;
+            let session = summary.session.clone();
             Some(WitnessEvent {
-                session: summary
-                    .session
-                    .clone()
-                    .filter(|session| at.is_none_or(|at| at.session.as_ref() != Some(session))),
-                step: summary.step,
-                source: summary.source.clone(),
-                kind: summary.kind.clone(),
-                tool: summary.tool.clone(),
-                time: summary.time,
+                session: session.filter(|session| at.is_none_or(|at| at.session.as_ref() != Some(session))),
                 present: step.present.iter().map(ToString::to_string).collect(),
                 absent: step.absent.iter().map(ToString::to_string).collect(),
-                content: summary.content.clone(),
+                ..WitnessEvent::of(summary)
             })
         });
         let proofs = condensed(gathered(proofs.collect()));
-        let binding: Vec<(Text, Value)> = match witness.filter(|_| bound.is_empty()) {
-            Some(witness) => witness.binding.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
-            None => bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
+        let basis = witness.as_ref().map_or(WitnessBasis::Proof, |witness| witness.basis);
+        let bound = match witness.filter(|_| bound.is_empty()) {
+            Some(Witness { binding, .. }) => binding,
+            None => bound,
         };
+        self.write(&prepared.properties[self.broken.property], bound, proofs, basis)
+    }
+
+    /// Returns the finding with the deciding event alone, at which the residual certainly changed.
+    fn finding_without_search(
+        &self,
+        property: &Arc<Property>,
+        bound: &[(Arc<str>, Value)],
+        later: Vec<Moment>,
+    ) -> Finding {
+        let summary = self.at().filter(|_| self.broken.by == DecidedBy::Event);
+        let witness = summary.zip(later.last()).map(|(summary, moment)| WitnessEvent {
+            present: match moment {
+                Moment::Position(facts) => facts.known.iter().map(ToString::to_string).collect(),
+                Moment::Tick(_) => Vec::new(),
+            },
+            ..WitnessEvent::of(summary)
+        });
+        self.write(property, bound.to_vec(), witness.into_iter().collect(), WitnessBasis::Changes)
+    }
+
+    fn write(
+        &self,
+        property: &Arc<Property>,
+        bound: Vec<(Arc<str>, Value)>,
+        witness: Vec<WitnessEvent>,
+        basis: WitnessBasis,
+    ) -> Finding {
+        let at = self.at();
         Finding {
             session: at.and_then(|summary| summary.session.clone()).unwrap_or_else(|| self.trail.session.clone()),
             decided: self.broken.by,
@@ -80,12 +114,13 @@ impl Case<'_> {
             source: at.map_or_else(Source::default, |summary| summary.source.clone()),
             kind: at.map_or(Kind::Facts, |summary| summary.kind.clone()),
             tool: at.and_then(|summary| summary.tool.clone()),
-            binding,
-            witness: proofs,
+            binding: bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
+            witness,
+            basis,
             owed: None,
             suppressed: None,
             fingerprint: String::new(),
-            property: Arc::clone(&prepared.properties[self.broken.property]),
+            property: Arc::clone(property),
         }
     }
 
@@ -95,6 +130,23 @@ impl Case<'_> {
             DecidedBy::Event => self.later.summary(),
             // The last event before the time that passed.
             DecidedBy::Deadline | DecidedBy::End => self.trail.moments.last(),
+        }
+    }
+}
+
+impl WitnessEvent {
+    /// Describes an event without facts and without its session.
+    fn of(summary: &EventSummary) -> WitnessEvent {
+        WitnessEvent {
+            session: None,
+            step: summary.step,
+            source: summary.source.clone(),
+            kind: summary.kind.clone(),
+            tool: summary.tool.clone(),
+            time: summary.time,
+            present: Vec::new(),
+            absent: Vec::new(),
+            content: summary.content.clone(),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Sessions judged step by step, and the ports around them.
 
+mod foreign;
 mod ports;
 mod session;

@@ -8,7 +8,7 @@ use lictor_json as json;
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::{Proposal, Session};
-use lictor_logic::Time;
+use lictor_logic::{Time, WitnessBasis};
 use lictor_policy::{FileResolver, Policy};
 use proptest::prelude::*;
 
@@ -53,6 +53,26 @@ fn event(session: usize, second: u32, what: usize, amount: i64) -> Event {
     LogRecord { value: json::parse_str(&line).unwrap(), file: "-".into(), line: 1, index: 0 }.native_event().unwrap()
 }
 
+/// Witnesses of a session take work in proportion to its events and findings; beyond that they are marked.
+#[test]
+fn witness_budget_marks_findings_beyond_it() {
+    let policy = "lictor: 1\nname: p\nfacts:\n  paid: {on: tool_call(pay)}\n  asked: {on: tool_call(ask)}\nproperties:\n  \
+                  - {id: ask-first, formula: 'always (paid -> once asked)'}\n";
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut judge = Judge::new(&loaded.policy).unwrap();
+    let mut session = Session::new(&mut judge, "s0");
+    let mut incomplete = 0;
+    for step in 1..=3000 {
+        let findings = session.observe(&mut judge, &event(0, 0, 0, 1)).unwrap();
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((finding.step, finding.witness.last().map(|proof| proof.step)), (step, Some(step)));
+        assert!(step > 100 || finding.basis == WitnessBasis::Proof, "step {step}");
+        assert_eq!(finding.basis_note().is_some(), finding.to_json().contains("\"witness_basis\":\"changes\""));
+        incomplete += usize::from(finding.basis == WitnessBasis::Changes);
+    }
+    assert!(incomplete > 1000, "{incomplete}");
+}
+
 fn told(findings: Vec<Finding>) -> Vec<String> {
     let mut told: Vec<String> = findings
         .iter()
@@ -82,32 +102,32 @@ proptest! {
             let fate = [Fate::Observed, Fate::Committed, Fate::Dropped, Fate::CommittedLate][fate];
             let event = event(of, 2 * second as u32, what, amount);
             let found = match fate {
-                Fate::Observed => Some(sessions[of].observe(&mut judge, &event)),
+                Fate::Observed => Some(sessions[of].observe(&mut judge, &event).unwrap()),
                 Fate::Committed => {
-                    let proposal = sessions[of].propose(&mut judge, &event);
+                    let proposal = sessions[of].propose(&mut judge, &event).unwrap();
                     Some(sessions[of].commit(&mut judge, proposal).unwrap())
                 }
                 Fate::Dropped => {
-                    drop(sessions[of].propose(&mut judge, &event));
+                    drop(sessions[of].propose(&mut judge, &event).unwrap());
                     None
                 }
                 Fate::CommittedLate => {
-                    let proposal = sessions[of].propose(&mut judge, &event);
-                    drop(sessions[1 - of].propose(&mut judge, &event));
-                    drop(sessions[of].propose(&mut judge, &event));
+                    let proposal = sessions[of].propose(&mut judge, &event).unwrap();
+                    drop(sessions[1 - of].propose(&mut judge, &event).unwrap());
+                    drop(sessions[of].propose(&mut judge, &event).unwrap());
                     Some(sessions[of].commit(&mut judge, proposal).unwrap())
                 }
             };
             if let Some(found) = found {
-                prop_assert_eq!(told(found), told(twins[of].observe(&mut plain, &event)));
+                prop_assert_eq!(told(found), told(twins[of].observe(&mut plain, &event).unwrap()));
             }
             if ticks {
                 let now = Time(event.time.unwrap().0 + 1_500_000_000);
-                prop_assert_eq!(told(sessions[of].tick(&mut judge, now)), told(twins[of].tick(&mut plain, now)));
+                prop_assert_eq!(told(sessions[of].tick(&mut judge, now).unwrap()), told(twins[of].tick(&mut plain, now).unwrap()));
             }
         }
         for (session, twin) in sessions.iter_mut().zip(&mut twins) {
-            prop_assert_eq!(told(session.finish(&mut judge)), told(twin.finish(&mut plain)));
+            prop_assert_eq!(told(session.finish(&mut judge).unwrap()), told(twin.finish(&mut plain).unwrap()));
         }
     }
 }
@@ -131,19 +151,19 @@ proptest! {
             .collect();
         let before = before.min(events.len() - 1);
         for event in &events[..before] {
-            prop_assert_eq!(told(session.observe(&mut judge, event)), told(twin.observe(&mut plain, event)));
+            prop_assert_eq!(told(session.observe(&mut judge, event).unwrap()), told(twin.observe(&mut plain, event).unwrap()));
         }
         let mut chain: Vec<Proposal> = Vec::new();
         let mut fork = session.fork();
         for event in &events[before..] {
             let proposal = match chain.last() {
                 Some(last) => session.propose_upon(&mut judge, last, event).unwrap(),
-                None => session.propose(&mut judge, event),
+                None => session.propose(&mut judge, event).unwrap(),
             };
             prop_assert_eq!(proposal.step() as usize, before + chain.len() + 1);
-            let found = told(twin.observe(&mut plain, event));
+            let found = told(twin.observe(&mut plain, event).unwrap());
             prop_assert_eq!(told(proposal.findings.clone()), found.clone());
-            prop_assert_eq!(told(fork.observe(&mut judge, event)), found);
+            prop_assert_eq!(told(fork.observe(&mut judge, event).unwrap()), found);
             chain.push(proposal);
         }
         prop_assert_eq!(session.steps() as usize, before);
@@ -155,7 +175,7 @@ proptest! {
         for proposal in chain {
             prop_assert!(session.commit(&mut judge, proposal).is_ok());
         }
-        prop_assert_eq!(told(session.finish(&mut judge)), told(twin.finish(&mut plain)));
+        prop_assert_eq!(told(session.finish(&mut judge).unwrap()), told(twin.finish(&mut plain).unwrap()));
     }
 }
 
@@ -164,11 +184,11 @@ fn stale_proposal_is_refused_and_changes_nothing() {
     let mut judge = judge();
     let mut session = Session::new(&mut judge, "s0");
     let mut other = Session::new(&mut judge, "s0");
-    let proposal = session.propose(&mut judge, &event(0, 0, 0, 1));
+    let proposal = session.propose(&mut judge, &event(0, 0, 0, 1)).unwrap();
     assert_eq!((proposal.session().as_str(), proposal.step()), ("s0", 1));
-    let again = session.propose(&mut judge, &event(0, 0, 0, 1));
+    let again = session.propose(&mut judge, &event(0, 0, 0, 1)).unwrap();
     assert!(other.commit(&mut judge, again).is_err());
-    session.observe(&mut judge, &event(0, 1, 1, 1));
+    session.observe(&mut judge, &event(0, 1, 1, 1)).unwrap();
     let message = session.commit(&mut judge, proposal).unwrap_err().to_string();
     assert!(message.contains("step 1 of session `s0`"), "{message}");
     assert_eq!(session.steps(), 1);

@@ -18,6 +18,10 @@ use crate::trace_state::TraceState;
 use crate::value::Value;
 use crate::verdict::Verdict;
 
+/// The limits of the engines that search for witnesses: they read positions with most facts unknown, and only want to
+/// know whether the verdict follows. With few resolutions a step takes about as long as one without unknown facts.
+const WITNESS_LIMITS: CacheLimits = CacheLimits { resolutions: 16, ..CacheLimits::DEFAULT };
+
 /// The letter bits that a position sets, and those that it leaves unknown.
 pub(super) type LetterBits = (u64, u64);
 
@@ -29,12 +33,20 @@ pub(super) trait WitnessEngine {
     /// A position, prepared to be read many times.
     type Input;
 
+    /// Returns the cost of reading one position, in steps of a [budget](super::WitnessBudget).
+    fn read_cost(&self) -> u64;
+
+    /// Returns how many letters were read by a member to compute steps that were not cached.
+    fn work(&self) -> u64;
+
     /// Returns the state before the first entry.
     fn start(&mut self) -> Self::State;
 
+    /// Prepares a position, without its time.
     fn prepare(&mut self, facts: &Facts) -> Self::Input;
 
-    fn step(&mut self, stand: &mut Self::State, reading: &Self::Input);
+    /// Reads a prepared position at a time.
+    fn step(&mut self, stand: &mut Self::State, reading: &mut Self::Input, time: Option<Time>);
 
     /// Lets time pass.
     fn tick(&mut self, stand: &mut Self::State, now: Time);
@@ -76,7 +88,7 @@ impl BindingEngine {
         if monitor.data.is_some() {
             return None;
         }
-        let mut cache = Cache::new(&monitor.compiled.skeleton, CacheLimits::DEFAULT);
+        let mut cache = Cache::new(&monitor.compiled.skeleton, WITNESS_LIMITS);
         let start = cache.start(&monitor.compiled.skeleton, 0);
         Some(BindingEngine { monitor, cache, binding: Vec::new(), start })
     }
@@ -111,8 +123,8 @@ impl BindingEngine {
         for (index, moment) in trace.iter().enumerate() {
             match moment {
                 Moment::Position(facts) => {
-                    let reading = self.prepare(facts);
-                    self.step(&mut place, &reading);
+                    let mut letter = self.prepare(facts);
+                    self.step(&mut place, &mut letter, facts.time);
                 }
                 Moment::Tick(now) => self.tick(&mut place, *now),
             }
@@ -138,18 +150,27 @@ impl BindingEngine {
 
 impl WitnessEngine for BindingEngine {
     type State = BindingState;
-    type Input = (LetterBits, Option<Time>);
+    type Input = LetterBits;
+
+    fn read_cost(&self) -> u64 {
+        // With time bounds no letter can be skipped, and every step moves times.
+        if self.monitor.is_timed() { 10 } else { 1 }
+    }
+
+    fn work(&self) -> u64 {
+        self.cache.work()
+    }
 
     fn start(&mut self) -> BindingState {
         BindingState { point: self.start.clone(), clock: None }
     }
 
     fn prepare(&mut self, facts: &Facts) -> Self::Input {
-        (read_letter(&self.monitor, facts, &self.binding), facts.time)
+        read_letter(&self.monitor, facts, &self.binding)
     }
 
-    fn step(&mut self, place: &mut BindingState, ((bits, unknown), time): &Self::Input) {
-        let now = time.iter().copied().chain(place.clock).max().unwrap_or_default();
+    fn step(&mut self, place: &mut BindingState, (bits, unknown): &mut LetterBits, time: Option<Time>) {
+        let now = time.into_iter().chain(place.clock).max().unwrap_or_default();
         self.advance(place, now);
         place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, *bits, *unknown, now);
     }
@@ -161,7 +182,7 @@ impl WitnessEngine for BindingEngine {
         }
     }
 
-    fn letter(&self, (letter, _): &Self::Input) -> Option<LetterBits> {
+    fn letter(&self, letter: &LetterBits) -> Option<LetterBits> {
         (!self.monitor.is_timed()).then_some(*letter)
     }
 
@@ -198,7 +219,7 @@ pub(super) struct SetEngine {
 
 impl SetEngine {
     pub(super) fn new(sentence: &Sentence) -> Option<SetEngine> {
-        let mut monitors = MonitorSet::new();
+        let mut monitors = MonitorSet::with_limits(WITNESS_LIMITS);
         let id = monitors.add(Monitor::new(&sentence.arena, sentence.formula).ok()?, After::Latch);
         Some(SetEngine { monitors, id })
     }
@@ -241,6 +262,15 @@ impl WitnessEngine for SetEngine {
     type State = TraceState;
     type Input = PreparedFacts;
 
+    fn read_cost(&self) -> u64 {
+        // Every binding reads the position.
+        20
+    }
+
+    fn work(&self) -> u64 {
+        self.monitors.work(self.id)
+    }
+
     fn start(&mut self) -> TraceState {
         self.monitors.start()
     }
@@ -250,17 +280,22 @@ impl WitnessEngine for SetEngine {
             return PreparedFacts::Doubtful(facts.clone());
         }
         let mut observation = Observation::new();
-        observation.time = facts.time;
         for fact in &facts.known {
             observation.push(self.monitors.name(&fact.name), &fact.values);
         }
         PreparedFacts::Certain(observation)
     }
 
-    fn step(&mut self, trace_state: &mut TraceState, reading: &PreparedFacts) {
+    fn step(&mut self, trace_state: &mut TraceState, reading: &mut PreparedFacts, time: Option<Time>) {
         match reading {
-            PreparedFacts::Certain(observation) => self.monitors.observe(trace_state, observation),
-            PreparedFacts::Doubtful(facts) => self.monitors.step(trace_state, facts),
+            PreparedFacts::Certain(observation) => {
+                observation.time = time;
+                self.monitors.observe(trace_state, observation)
+            }
+            PreparedFacts::Doubtful(facts) => {
+                facts.time = time;
+                self.monitors.step(trace_state, facts)
+            }
         };
     }
 

@@ -1,34 +1,66 @@
 //! Searches for a small part of a trace that still decides.
 
 use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::engine::WitnessEngine;
-use super::{Moment, WitnessStep, collect_atoms, mask_facts};
+use super::{Moment, WitnessBasis, WitnessBudget, WitnessStep, collect_atoms};
 use crate::facts::{Fact, Facts, fits};
+use crate::interval::Time;
 use crate::sentence::Sentence;
 use crate::term::Atom;
 use crate::verdict::Verdict;
+
+/// A set of atoms, by their place in [`WitnessSearch::atoms`]. Atoms beyond the last bit are always kept.
+type AtomSet = u128;
+
+/// A position as the search sees it.
+#[derive(Clone, Copy, Debug)]
+enum Entry {
+    /// The number of its content, and its time.
+    Position(u32, Option<Time>),
+    Tick(Time),
+}
 
 /// Searches for a small part of a trace that still decides.
 pub(super) struct WitnessSearch<'a, E: WitnessEngine> {
     engine: &'a mut E,
     ground: &'a Sentence,
-    /// The trace, without the facts that no atom asks for.
-    trace: Vec<Moment>,
+    entries: Vec<Entry>,
+    /// The different contents of positions, without time and without facts that no atom asks for.
+    contents: Vec<Facts>,
     verdict: Verdict,
     at_end: bool,
     /// The atoms the formula asks for.
     atoms: Vec<Atom>,
     /// For each entry, which atoms are kept.
-    kept: Vec<Vec<bool>>,
-    /// For each entry, its last prepared input, and the atoms that were kept in it.
-    read: Vec<Option<(Vec<bool>, E::Input)>>,
-    /// How many positions the search has read.
-    spent: usize,
+    kept: Vec<AtomSet>,
+    /// For each entry, the atoms that were kept when it was read last, and the input it was read as.
+    read: Vec<(AtomSet, u32)>,
+    /// The inputs prepared so far, by content and kept atoms.
+    inputs: Vec<E::Input>,
+    prepared: FxHashMap<(u32, AtomSet), u32>,
+    budget: &'a mut WitnessBudget,
+    /// The work of the engine that is paid for.
+    paid: u64,
 }
 
-/// The most positions that the search reads before it stops with the witness at hand.
-const MAX_WITNESS_READS: usize = 5_000_000;
+/// No input was prepared yet.
+const NO_INPUT: u32 = u32::MAX;
+
+/// The cost of a letter that a member reads to compute a step, in positions that are looked up.
+const COMPUTED_LETTER_COST: u64 = 100;
+
+/// The cost of writing a residual as text, in positions that are looked up.
+const WRITTEN_RESIDUAL_COST: u64 = 300;
+
+/// The cost of preparing one entry, in positions that are looked up: its facts are copied and compared with the atoms.
+const ENTRY_COST: u64 = 20;
+
+/// The most positions of a witness by its changes; the last ones are kept.
+const MAX_CHANGES: usize = 100;
 
 impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     pub(super) fn new(
@@ -37,85 +69,133 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         trace: &[Moment],
         verdict: Verdict,
         at_end: bool,
+        budget: &'a mut WitnessBudget,
     ) -> WitnessSearch<'a, E> {
         let mut atoms = Vec::new();
         collect_atoms(&ground.arena, ground.formula, &mut atoms);
-        let kept = vec![vec![true; atoms.len()]; trace.len()];
-        let asked = |moment: &Moment| match moment {
+        let mut numbers: FxHashMap<(Vec<Fact>, Vec<Atom>), u32> = FxHashMap::default();
+        let mut contents = Vec::new();
+        let mut entry = |moment: &Moment| match moment {
             Moment::Position(facts) => {
                 let known = facts.known.iter().filter(|fact| atoms.iter().any(|atom| fits(atom, fact)));
                 let unknown = facts.unknown.iter().filter(|doubt| atoms.iter().any(|atom| atom.name == doubt.name));
-                let (known, unknown) = (known.cloned().collect(), unknown.cloned().collect());
-                Moment::Position(Facts { time: facts.time, known, unknown })
+                let content: (Vec<Fact>, Vec<Atom>) = (known.cloned().collect(), unknown.cloned().collect());
+                let number = *numbers.entry(content).or_insert_with_key(|(known, unknown)| {
+                    contents.push(Facts { time: None, known: known.clone(), unknown: unknown.clone() });
+                    contents.len() as u32 - 1
+                });
+                Entry::Position(number, facts.time)
             }
-            Moment::Tick(now) => Moment::Tick(*now),
+            Moment::Tick(now) => Entry::Tick(*now),
         };
-        let trace: Vec<Moment> = trace.iter().map(asked).collect();
-        let read = trace.iter().map(|_| None).collect();
-        WitnessSearch { engine, ground, trace, verdict, at_end, atoms, kept, read, spent: 0 }
+        let entries: Vec<Entry> = trace.iter().map(&mut entry).collect();
+        let (kept, read) = (vec![AtomSet::MAX; entries.len()], vec![(AtomSet::MAX, NO_INPUT); entries.len()]);
+        let (inputs, prepared, paid) = (Vec::new(), FxHashMap::default(), engine.work());
+        budget.spend(ENTRY_COST * entries.len() as u64);
+        WitnessSearch {
+            engine,
+            ground,
+            entries,
+            contents,
+            verdict,
+            at_end,
+            atoms,
+            kept,
+            read,
+            inputs,
+            prepared,
+            budget,
+            paid,
+        }
     }
 
-    pub(super) fn run(mut self) -> Vec<WitnessStep> {
+    pub(super) fn run(mut self, with_residuals: bool) -> (WitnessBasis, Vec<WitnessStep>) {
         let changes = self.find_changes();
-        let everything = self.kept.clone();
-        for (kept, changed) in self.kept.iter_mut().zip(changes) {
+        for (kept, changed) in self.kept.iter_mut().zip(&changes) {
             if !changed {
-                kept.fill(false);
+                *kept = 0;
             }
         }
         // Positions that left the residual unchanged can still matter: a `G` must have held there.
         if !self.decides() {
-            self.kept = everything;
+            self.kept.fill(AtomSet::MAX);
         }
         self.minimise();
-        self.into_steps()
+        let mut basis = WitnessBasis::Proof;
+        if self.budget.is_exhausted() {
+            basis = WitnessBasis::Changes;
+            let mut left = MAX_CHANGES;
+            for (kept, changed) in self.kept.iter_mut().zip(changes).rev() {
+                *kept = if changed && left > 0 { AtomSet::MAX } else { 0 };
+                left = left.saturating_sub(changed.into());
+            }
+        }
+        (basis, self.into_steps(with_residuals))
     }
 
     /// Returns for each entry whether the residual changed at it.
     fn find_changes(&mut self) -> Vec<bool> {
         if !self.engine.has_residuals() {
-            return vec![true; self.trace.len()];
+            return vec![true; self.entries.len()];
         }
         let mut stand = self.engine.start();
         let mut before = self.residual_key(&mut stand);
-        let mut changes = Vec::with_capacity(self.trace.len());
-        for entry in 0..self.trace.len() {
+        let mut changes = Vec::with_capacity(self.entries.len());
+        for entry in 0..self.entries.len() {
             self.step(&mut stand, entry);
             let after = self.residual_key(&mut stand);
             changes.push(after != before);
             before = after;
         }
+        self.pay();
         changes
     }
 
-    /// Reads an entry with all its facts.
+    /// Reads an entry with its kept facts.
     fn step(&mut self, stand: &mut E::State, entry: usize) {
-        match &self.trace[entry] {
-            Moment::Position(facts) => {
-                let reading = self.engine.prepare(facts);
-                self.engine.step(stand, &reading);
+        match self.entries[entry] {
+            Entry::Position(_, time) => {
+                let input = self.input(entry);
+                self.engine.step(stand, &mut self.inputs[input as usize], time);
             }
-            Moment::Tick(now) => self.engine.tick(stand, *now),
+            Entry::Tick(now) => self.engine.tick(stand, now),
         }
+    }
+
+    /// Returns the input of a position: entries are read many times, mostly with the same atoms kept.
+    fn input(&mut self, entry: usize) -> u32 {
+        let (kept, Entry::Position(content, _)) = (self.kept[entry], self.entries[entry]) else { return NO_INPUT };
+        match self.read[entry] {
+            (then, input) if then == kept && input != NO_INPUT => return input,
+            _ => {}
+        }
+        let input = *self.prepared.entry((content, kept)).or_insert_with(|| {
+            let facts = mask_facts(&self.contents[content as usize], &self.atoms, kept);
+            self.inputs.push(self.engine.prepare(&facts));
+            self.inputs.len() as u32 - 1
+        });
+        self.read[entry] = (kept, input);
+        input
     }
 
     fn residual_key(&mut self, stand: &mut E::State) -> ResidualKey {
         match self.engine.state(stand) {
             Some(state) => ResidualKey::State(state),
-            None => ResidualKey::Text(self.engine.residual(stand).map(|residual| residual.to_string())),
+            None => {
+                self.budget.spend(WRITTEN_RESIDUAL_COST);
+                ResidualKey::Text(self.engine.residual(stand).map(|residual| residual.to_string()))
+            }
         }
     }
 
     /// Leaves out what the verdict does not need: first many pieces at once, then halves of them, then single atoms,
-    /// and the ends of stretches without facts.
-    ///
-    /// Stops at [`MAX_WITNESS_READS`]; the rest is still a witness, though perhaps not the smallest.
+    /// and the ends of stretches without facts. Stops if the budget is used up.
     fn minimise(&mut self) {
         let pieces = self.split_pieces();
         self.leave_out(&pieces);
         for piece in &pieces {
-            for atom in 0..self.atoms.len() {
-                if self.is_exhausted() {
+            for atom in 0..self.atoms.len().min(AtomSet::BITS as usize) {
+                if self.budget.is_exhausted() {
                     return;
                 }
                 if self.is_kept(piece, atom) && !self.can_do_without(piece.clone(), atom) && piece.len() > 1 {
@@ -128,39 +208,38 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     /// Returns the entries at which some atom holds, each as one piece, and the stretches between them.
     fn split_pieces(&self) -> Vec<Range<usize>> {
         let mut pieces: Vec<Range<usize>> = Vec::new();
-        for (entry, moment) in self.trace.iter().enumerate() {
-            // Facts that no atom asks for were removed before.
-            let holds =
-                matches!(moment, Moment::Position(facts) if !facts.known.is_empty() || !facts.unknown.is_empty());
+        for entry in 0..self.entries.len() {
             match pieces.last_mut() {
-                Some(last) if !holds && self.is_empty(last.start) => last.end = entry + 1,
+                Some(last) if self.is_empty(entry) && self.is_empty(last.start) => last.end = entry + 1,
                 _ => pieces.push(entry..entry + 1),
             }
         }
         pieces
     }
 
+    /// Whether no atom holds at an entry. Facts that no atom asks for were removed before.
     fn is_empty(&self, entry: usize) -> bool {
-        match &self.trace[entry] {
-            Moment::Position(facts) => facts.known.is_empty() && facts.unknown.is_empty(),
-            Moment::Tick(_) => true,
+        match self.entries[entry] {
+            Entry::Position(content, _) => {
+                let facts = &self.contents[content as usize];
+                facts.known.is_empty() && facts.unknown.is_empty()
+            }
+            Entry::Tick(_) => true,
         }
     }
 
     fn is_kept(&self, piece: &Range<usize>, atom: usize) -> bool {
-        self.kept[piece.clone()].iter().any(|kept| kept[atom])
+        self.kept[piece.clone()].iter().any(|kept| kept >> atom & 1 == 1)
     }
 
     /// Removes an atom from a piece if the verdict does not need it; whether it did.
     fn can_do_without(&mut self, piece: Range<usize>, atom: usize) -> bool {
-        let before: Vec<bool> = self.kept[piece.clone()].iter().map(|kept| kept[atom]).collect();
-        self.kept[piece.clone()].iter_mut().for_each(|kept| kept[atom] = false);
+        let before = self.kept[piece.clone()].to_vec();
+        self.kept[piece.clone()].iter_mut().for_each(|kept| *kept &= !(1 << atom));
         if self.decides() {
             return true;
         }
-        for (kept, before) in self.kept[piece].iter_mut().zip(before) {
-            kept[atom] = before;
-        }
+        self.kept[piece].copy_from_slice(&before);
         false
     }
 
@@ -168,14 +247,14 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     fn trim(&mut self, piece: Range<usize>, atom: usize) {
         let (mut start, mut end) = (piece.start, piece.end);
         let mut step = (end - start) / 2;
-        while step > 0 && !self.is_exhausted() {
+        while step > 0 && !self.budget.is_exhausted() {
             if start + step < end && self.can_do_without(start..start + step, atom) {
                 start += step;
             }
             step /= 2;
         }
         let mut step = (end - start) / 2;
-        while step > 0 && !self.is_exhausted() {
+        while step > 0 && !self.budget.is_exhausted() {
             if start + step < end && self.can_do_without(end - step..end, atom) {
                 end -= step;
             }
@@ -184,16 +263,13 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     }
 
     fn leave_out(&mut self, pieces: &[Range<usize>]) {
-        let is_kept = |search: &WitnessSearch<'_, E>, piece: &Range<usize>| {
-            search.kept[piece.clone()].iter().any(|kept| kept.contains(&true))
-        };
-        let kept: Vec<Range<usize>> = pieces.iter().filter(|piece| is_kept(self, piece)).cloned().collect();
-        if kept.is_empty() || self.is_exhausted() {
+        let is_kept = |piece: &&Range<usize>| self.kept[(*piece).clone()].iter().any(|kept| *kept != 0);
+        let kept: Vec<Range<usize>> = pieces.iter().filter(is_kept).cloned().collect();
+        if kept.is_empty() || self.budget.is_exhausted() {
             return;
         }
         let entries = || kept.iter().cloned().flatten();
-        let whole: Vec<Vec<bool>> = entries().map(|entry| std::mem::take(&mut self.kept[entry])).collect();
-        entries().for_each(|entry| self.kept[entry] = vec![false; self.atoms.len()]);
+        let whole: Vec<AtomSet> = entries().map(|entry| std::mem::take(&mut self.kept[entry])).collect();
         if self.decides() {
             return;
         }
@@ -207,67 +283,89 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         }
     }
 
-    fn is_exhausted(&self) -> bool {
-        self.spent > MAX_WITNESS_READS
+    /// Pays for the work of the engine since the last time.
+    fn pay(&mut self) {
+        let work = self.engine.work();
+        self.budget
+            .spend(COMPUTED_LETTER_COST * (work - self.paid) + self.engine.read_cost() * self.entries.len() as u64);
+        self.paid = work;
     }
 
     /// Whether the verdict follows from the kept atoms, for all values of the others.
     fn decides(&mut self) -> bool {
-        self.spent += self.trace.len();
         let mut stand = self.engine.start();
         // A letter that left the state unchanged does so again.
         let mut idle = None;
-        for (entry, moment) in self.trace.iter().enumerate() {
-            let facts = match moment {
-                Moment::Tick(now) => {
-                    self.engine.tick(&mut stand, *now);
+        for entry in 0..self.entries.len() {
+            let time = match self.entries[entry] {
+                Entry::Tick(now) => {
+                    self.engine.tick(&mut stand, now);
                     continue;
                 }
-                Moment::Position(facts) => facts,
+                Entry::Position(_, time) => time,
             };
-            // Entries are read many times, mostly with the same atoms kept.
-            let (kept, read) = (&self.kept[entry], &mut self.read[entry]);
-            let reading = match read {
-                Some((then, reading)) if then == kept => reading,
-                _ => {
-                    let reading = self.engine.prepare(&mask_facts(facts, &self.atoms, kept));
-                    &mut read.insert((kept.clone(), reading)).1
-                }
-            };
-            let letter = self.engine.letter(reading);
+            let input = self.input(entry) as usize;
+            let letter = self.engine.letter(&self.inputs[input]);
             if letter.is_some() && idle == letter {
                 continue;
             }
             let before = self.engine.state(&stand);
-            self.engine.step(&mut stand, reading);
+            self.engine.step(&mut stand, &mut self.inputs[input], time);
             let is_idle = before.is_some() && before == self.engine.state(&stand);
             idle = letter.filter(|_| is_idle);
         }
+        self.pay();
         self.engine.verdict(&mut stand, self.at_end) == self.verdict
     }
 
-    fn into_steps(mut self) -> Vec<WitnessStep> {
+    fn into_steps(mut self, with_residuals: bool) -> Vec<WitnessStep> {
+        let kept = std::mem::replace(&mut self.kept, vec![AtomSet::MAX; self.entries.len()]);
+        let whole = Arc::new(self.ground.clone());
+        // Many positions of a trace have the same residual.
+        let mut residuals: FxHashMap<u32, Arc<Sentence>> = FxHashMap::default();
         let mut stand = self.engine.start();
         let mut steps = Vec::new();
         let mut position = 0;
-        for entry in 0..self.trace.len() {
-            self.step(&mut stand, entry);
-            let Moment::Position(facts) = &self.trace[entry] else { continue };
+        for (entry, kept) in kept.into_iter().enumerate() {
+            if with_residuals {
+                self.step(&mut stand, entry);
+            }
+            let Entry::Position(content, _) = self.entries[entry] else { continue };
             position += 1;
-            let atoms: Vec<&Atom> =
-                self.atoms.iter().zip(&self.kept[entry]).filter(|(_, kept)| **kept).map(|(atom, _)| atom).collect();
-            if atoms.is_empty() {
+            let is_kept = |place: usize| AtomSet::BITS as usize <= place || kept >> place & 1 == 1;
+            let atoms: Vec<&Atom> = self.atoms.iter().enumerate().filter(|it| is_kept(it.0)).map(|it| it.1).collect();
+            if kept == 0 || atoms.is_empty() {
                 continue;
             }
+            let facts = &self.contents[content as usize];
             let matters = |fact: &&Fact| atoms.iter().any(|atom| fits(atom, fact));
             let present: Vec<Fact> = facts.known.iter().filter(matters).cloned().collect();
             let is_absent = |atom: &&&Atom| !present.iter().any(|fact| fits(atom, fact));
             let absent = atoms.iter().filter(is_absent).map(|atom| (*atom).clone()).collect();
-            let residual = self.engine.residual(&mut stand).unwrap_or_else(|| self.ground.clone());
+            let known = self.engine.state(&stand).filter(|_| with_residuals);
+            let residual = match known.and_then(|state| residuals.get(&state)) {
+                Some(residual) => Arc::clone(residual),
+                None if !with_residuals => Arc::clone(&whole),
+                None => {
+                    let residual = self.engine.residual(&mut stand).map_or_else(|| Arc::clone(&whole), Arc::new);
+                    residuals.extend(known.map(|state| (state, Arc::clone(&residual))));
+                    residual
+                }
+            };
             steps.push(WitnessStep { entry, position, present, absent, residual });
         }
         steps
     }
+}
+
+/// Returns the facts of a position, with every atom unknown that is not kept.
+fn mask_facts(facts: &Facts, atoms: &[Atom], kept: AtomSet) -> Facts {
+    let is_kept = |place: usize| AtomSet::BITS as usize <= place || kept >> place & 1 == 1;
+    let matters = |fact: &&Fact| atoms.iter().enumerate().any(|(place, atom)| is_kept(place) && fits(atom, fact));
+    let known: Vec<Fact> = facts.known.iter().filter(matters).cloned().collect();
+    let mut unknown = facts.unknown.clone();
+    unknown.extend(atoms.iter().enumerate().filter(|(place, _)| !is_kept(*place)).map(|(_, atom)| atom.clone()));
+    Facts { time: facts.time, known, unknown }
 }
 
 /// Identifies a residual: by the number of its state, or else by its text.

@@ -10,7 +10,7 @@ use lictor_logic::{
 use crate::support::random::Random;
 
 /// Pairs in each test of an ordinary run; a nightly run multiplies them.
-const PAIRS_PER_TEST: usize = 12_500;
+const PAIRS_PER_TEST: usize = 5_000;
 
 /// A number that is not whole, and neither the least nor the greatest.
 fn decimal_value() -> Value {

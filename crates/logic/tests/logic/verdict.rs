@@ -1,8 +1,8 @@
 //! Verdicts, residuals, snapshots, observations and witnesses, beyond the conformance cases.
 
 use lictor_logic::{
-    After, Arena, Check, Fact, Facts, Moment, Monitor, MonitorId, MonitorSet, Observation, Time, TraceState, Value,
-    Verdict, Witness, check,
+    After, Arena, Check, Fact, Facts, Moment, Monitor, MonitorId, MonitorSet, Observation, Prover, Time, TraceState,
+    Value, Verdict, Witness, WitnessBasis, WitnessBudget, check,
 };
 
 /// One formula on one trace.
@@ -307,6 +307,76 @@ fn witness_needing_all_futures_is_upheld() {
     let (witness, checked) = witness("F a & G !a", &["", ""], false);
     assert!(witness.steps.is_empty());
     assert!(matches!(checked, Check::Upheld(tried) if tried > 10), "{checked:?}");
+}
+
+/// `F(n0 & X F((n1 & X F …) | (n2 & X F …)))`: paths of facts that branch in two and all end with `f`.
+fn tree(node: usize, levels: usize) -> String {
+    let rest = match levels {
+        0 => "f".into(),
+        _ => format!("({} | {})", tree(2 * node + 1, levels - 1), tree(2 * node + 2, levels - 1)),
+    };
+    format!("(n{node} & X F {rest})")
+}
+
+#[test]
+fn witness_of_tree_formula_names_its_path() {
+    let formula = format!("F {}", tree(0, 4));
+    let path = ["n0", "n1", "n3", "n7", "n15", "f"];
+    let trace: Vec<&str> = path.iter().flat_map(|fact| std::iter::repeat_n("", 1000).chain([*fact])).collect();
+    let (found, _) = witness(&formula, &trace, false);
+    assert_eq!(describe(&found), "1001:n0 2002:n1 3003:n3 4004:n7 5005:n15 6006:f");
+    let (found, _) = witness(&formula, &trace[..trace.len() - 1], true);
+    assert!(found.steps.iter().all(|step| step.present.is_empty()), "only absent facts violate it");
+}
+
+#[test]
+fn exhausted_witness_budget_gives_changes() {
+    let mut arena = Arena::new();
+    let f = arena.parse("G(a -> (!c U b)) & G(d -> O a)").unwrap();
+    let texts = ["", "d a", "", "b", "", "a", "", "c"];
+    let trace: Vec<Moment> = texts.iter().map(|text| Moment::Position(facts(text))).collect();
+    let mut prover = Prover::new(&arena, f).unwrap();
+    let proof = prover.find(&trace, false, &[]).unwrap();
+    assert_eq!((proof.basis, describe(&proof).as_str()), (WitnessBasis::Proof, "6:a,!b 7:!b 8:c,!b"));
+    let mut budget = WitnessBudget::new(100);
+    let found = prover.find_within(&trace, false, &[], &mut budget).unwrap();
+    assert!(budget.is_exhausted());
+    assert_eq!((found.basis, found.verdict), (WitnessBasis::Changes, Verdict::Violated));
+    let positions: Vec<usize> = found.steps.iter().map(|step| step.position).collect();
+    assert_eq!(positions, [2, 4, 6, 8], "where the residual changed");
+}
+
+/// The first search learns the states; later ones cost no more for each position than the first.
+#[test]
+fn witness_work_grows_with_positions_only() {
+    let mut arena = Arena::new();
+    let f = arena.parse("G(a -> O b)").unwrap();
+    let work = |length: usize| {
+        let trace = vec![Moment::Position(facts("a")); length];
+        let mut budget = WitnessBudget::new(1_000_000_000);
+        Prover::each(&arena, f).unwrap().find_within(&trace, false, &[], &mut budget).unwrap();
+        (1_000_000_000 - budget.left()) / length as u64
+    };
+    assert!(work(1600) < 16 * work(100), "{} steps a position, {}", work(100), work(1600));
+}
+
+#[test]
+fn equivalence_chains_are_decided() {
+    let names: Vec<String> = (0..16).map(|number| format!("p{number}")).collect();
+    for (count, operator) in [(8, ""), (16, ""), (8, "X "), (16, "X "), (16, "F "), (12, "O ")] {
+        let parts: Vec<String> = names[..count].iter().map(|name| format!("{operator}{name}")).collect();
+        for held in [&["p0", "p3"][..], &["p0", "p3", "p5"]] {
+            let mut run = run(&parts.join(" <-> "), After::Latch);
+            run.step("");
+            run.step(&held.join(" "));
+            // A chain of equivalences holds if an even number of its parts do not.
+            let truths = if operator.is_empty() { 0 } else { held.len() };
+            let expected = Verdict::from_truth(Some((count - truths) % 2 == 0));
+            let found = run.monitors.end(&mut run.trace_state, run.id);
+            let at = if operator == "O " { Verdict::Satisfied } else { expected };
+            assert_eq!(found, at, "{count} of {operator}, {held:?}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,9 @@
 //! A part of an expression has a value, is absent, or is unknown. A part that needs an absent part is absent;
 //! otherwise, one that needs an unknown part is unknown. Only `&&` and `||` can do without a part: `false` decides the
 //! one and `true` the other.
+//!
+//! An absent condition does not hold, and its opposite is unknown. So a condition must not be absent where its opposite
+//! matters: under `!` and `!=`, before `?`, and as the value of something larger.
 
 use std::borrow::Cow;
 
@@ -35,11 +38,7 @@ impl ExprNode {
                 let (left, right) = evaluate_pair(parts, run, frames)?;
                 arithmetic::apply(run, *operator, left, right, *at)
             }
-            ExprNode::Choice(parts, at) => {
-                let [condition, then, otherwise] = &**parts;
-                let chosen = if condition.test(run, frames, *at)? { then } else { otherwise };
-                chosen.evaluate(run, frames)
-            }
+            ExprNode::Choice(parts, at) => choose(parts, run, frames, *at, |outcome| outcome.evaluate(run, frames)),
             ExprNode::List(items) => {
                 let mut values = Ok(Vec::with_capacity(items.len()));
                 for item in items {
@@ -75,7 +74,15 @@ impl ExprNode {
             | ExprNode::TextTest(..)
             | ExprNode::MatchesFixed(..)
             | ExprNode::MatchesAny(..)
-            | ExprNode::Quantify(..) => self.test(run, frames, 0).map(CelValue::Bool),
+            | ExprNode::Quantify(..) => self.test(run, frames, 0).map(CelValue::Bool).map_err(|none| none.negate(0)),
+        }
+    }
+
+    /// Evaluates a whole expression: a condition may be absent there.
+    pub(super) fn evaluate_whole<'a>(&'a self, run: &Run<'a>) -> Result<CelValue<'a>, NoValue> {
+        match self.is_test() {
+            true => self.test(run, None, 0).map(CelValue::Bool),
+            false => self.evaluate(run, None),
         }
     }
 
@@ -105,15 +112,20 @@ impl ExprNode {
                     run.scan(left.length(), *at)?;
                     return Ok(equal == *wanted);
                 }
+                let negate = |no_value: NoValue| if *wanted { no_value } else { no_value.negate(*at) };
                 if left.is_absent(right) {
-                    return Err(NoValue::Absent);
+                    return Err(negate(NoValue::Absent));
                 }
-                let (left, right) = evaluate_pair(parts, run, frames)?;
+                let (left, right) = evaluate_pair(parts, run, frames).map_err(negate)?;
                 are_equal(run, &left, &right, *at).map(|equal| equal == *wanted)
             }
             ExprNode::And(parts, at) => decide_junction(parts, false, run, frames, *at),
             ExprNode::Or(parts, at) => decide_junction(parts, true, run, frames, *at),
-            ExprNode::Not(inner, at) => inner.test(run, frames, *at).map(|truth| !truth),
+            ExprNode::Not(inner, at) => match inner.test(run, frames, *at) {
+                Ok(truth) => Ok(!truth),
+                Err(no_value) => Err(no_value.negate(*at)),
+            },
+            ExprNode::Choice(parts, at) => choose(parts, run, frames, *at, |outcome| outcome.test(run, frames, *at)),
             ExprNode::In(parts, at) => is_member(parts, run, frames, *at),
             ExprNode::Has(inner) => match inner.evaluate(run, frames) {
                 Ok(_) => Ok(true),
@@ -175,7 +187,6 @@ impl ExprNode {
             | ExprNode::Index(..)
             | ExprNode::Negate(..)
             | ExprNode::Arithmetic(..)
-            | ExprNode::Choice(..)
             | ExprNode::List(_)
             | ExprNode::Map(..)
             | ExprNode::Call(..)
@@ -215,6 +226,26 @@ fn evaluate_pair<'a>(
     require_both(parts[0].evaluate(run, frames), parts[1].evaluate(run, frames))
 }
 
+/// Evaluates `condition ? then : otherwise`. If the condition has no value, neither has the result.
+fn choose<'a, T>(
+    [condition, then, otherwise]: &'a [ExprNode; 3],
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    at: u32,
+    evaluate: impl Fn(&'a ExprNode) -> Result<T, NoValue>,
+) -> Result<T, NoValue> {
+    let no_value = match condition.test(run, frames, at) {
+        Ok(true) => return evaluate(then),
+        Ok(false) => return evaluate(otherwise),
+        Err(no_value) => no_value,
+    };
+    match (evaluate(then), evaluate(otherwise)) {
+        // Whichever it is, it is missing.
+        (Err(NoValue::Absent), Err(NoValue::Absent)) => Err(NoValue::Absent),
+        _ => Err(no_value.negate(at)),
+    }
+}
+
 /// Evaluates `&&` if `false` decides, `||` if `true` does.
 fn decide_junction<'a>(
     parts: &'a [ExprNode],
@@ -223,7 +254,7 @@ fn decide_junction<'a>(
     frames: LoopFrames<'_, 'a>,
     at: u32,
 ) -> Result<bool, NoValue> {
-    let mut missing = MissingOperand::default();
+    let mut missing = MissingOperand::new(deciding);
     for part in parts {
         match part.test(run, frames, at) {
             Ok(truth) if truth == deciding => return Ok(deciding),
@@ -231,7 +262,7 @@ fn decide_junction<'a>(
             Err(no_value) => missing.add(no_value),
         }
     }
-    missing.or_else(!deciding)
+    missing.finish()
 }
 
 fn evaluate_index<'a>(

@@ -8,19 +8,35 @@ use super::reason::{NoValue, Operation, UnknownCause};
 use super::run::{LoopFrame, LoopFrames, Run};
 use super::value::{CelValue, List};
 
-/// The reason why a decision is open. Unknown outweighs absent, since the unknown value might have decided.
-#[derive(Default)]
-pub(super) struct MissingOperand(Option<NoValue>);
+/// The reason why `&&` or `||` is open, for parts that do not decide it.
+///
+/// An absent part does not hold. It decides `&&`, whatever an unknown part is. An unknown part may still decide `||`.
+pub(super) struct MissingOperand {
+    /// The truth value that decides: `false` for `&&`, `true` for `||`.
+    deciding: bool,
+    missing: Option<NoValue>,
+}
 
 impl MissingOperand {
+    pub(super) fn new(deciding: bool) -> MissingOperand {
+        MissingOperand { deciding, missing: None }
+    }
+
     pub(super) fn add(&mut self, no_value: NoValue) {
-        if matches!(self.0, None | Some(NoValue::Absent)) {
-            self.0 = Some(no_value);
+        let is_stronger = match (&self.missing, no_value) {
+            (None, _) => true,
+            (Some(NoValue::Absent), NoValue::Unknown(_)) => self.deciding,
+            (Some(NoValue::Unknown(_)), NoValue::Absent) => !self.deciding,
+            (Some(_), _) => false,
+        };
+        if is_stronger {
+            self.missing = Some(no_value);
         }
     }
 
-    pub(super) fn or_else(self, truth: bool) -> Result<bool, NoValue> {
-        self.0.map_or(Ok(truth), Err)
+    /// Returns the outcome if no part decided.
+    pub(super) fn finish(self) -> Result<bool, NoValue> {
+        self.missing.map_or(Ok(!self.deciding), Err)
     }
 }
 
@@ -52,7 +68,7 @@ pub(super) fn quantify<'a>(
 ) -> Result<bool, NoValue> {
     let [list, condition] = parts;
     let list = loop_range(list, run, frames, Operation::Loop(quantifier), at)?;
-    let mut missing = MissingOperand::default();
+    let mut missing = MissingOperand::new(quantifier != Quantifier::All);
     let mut found = 0_usize;
     for place in 0..list.len() {
         run.spend(1, at)?;
@@ -63,16 +79,19 @@ pub(super) fn quantify<'a>(
             (Quantifier::All, Ok(false)) => return Ok(false),
             (Quantifier::Exists, Ok(true)) => return Ok(true),
             (_, Ok(truth)) => found += usize::from(truth),
-            // Counting needs to know every element; one that lacks what is asked for is not it.
-            (Quantifier::One, Err(NoValue::Absent)) => {}
-            (Quantifier::One, Err(unknown)) => return Err(unknown),
+            // Counting needs to know every element.
+            (Quantifier::One, Err(unknown @ NoValue::Unknown(_))) => return Err(unknown),
             (_, Err(no_value)) => missing.add(no_value),
         }
     }
     match quantifier {
-        Quantifier::All => missing.or_else(true),
-        Quantifier::Exists => missing.or_else(false),
-        Quantifier::One => Ok(found == 1),
+        Quantifier::All | Quantifier::Exists => missing.finish(),
+        // "One" also says that no other element is it, which is not known of an element that lacks a value.
+        Quantifier::One => match (found, missing.finish()) {
+            (0, Err(absent)) => Err(absent),
+            (1, Err(absent)) => Err(absent.negate(at)),
+            _ => Ok(found == 1),
+        },
     }
 }
 
@@ -91,6 +110,8 @@ pub(super) fn collect_elements<'a>(
         let frame = LoopFrame { value, outer: frames };
         match condition.as_ref().map(|condition| condition.test(run, Some(&frame), at)) {
             None | Some(Ok(true)) => {}
+            // A condition may ask how many are left, or that none is: that depends on an element that lacks a value.
+            Some(Err(NoValue::Absent)) if run.is_condition => return Err(UnknownCause::Hole.to_unknown(at)),
             // As everywhere, a condition on something absent does not hold.
             Some(Ok(false) | Err(NoValue::Absent)) => continue,
             Some(Err(unknown)) => return Err(unknown),

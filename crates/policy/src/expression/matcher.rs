@@ -58,11 +58,15 @@ impl Matcher {
         if errors.is_empty() { Ok(Matcher { path, any, patterns }) } else { Err(ExpressionErrors { errors }) }
     }
 
-    /// Whether the value at the path is like one of the alternatives; one that is absent is not.
+    /// Whether the value at the path is like one of the alternatives. A missing value is like none of them; whether it
+    /// differs from something, as `!=` asks, is unknown.
     pub fn holds(&self, scope: &EvaluationScope<'_>) -> Truth {
         let run = Run::new(scope);
         let value = match self.path.read(scope) {
             Ok(value) => value,
+            Err(missing) if self.any.iter().any(|one| matches!(one, Alternative::Differ(_))) => {
+                return to_truth(Err(missing.negate(self.path.at)));
+            }
             Err(missing) => return to_truth(Err(missing)),
         };
         let mut unknown = Ok(false);

@@ -68,4 +68,10 @@ impl ExprNode {
             _ => Some(ValueType::Bool),
         }
     }
+
+    /// Whether it is a test, which is true or false by itself.
+    pub(super) fn is_test(&self) -> bool {
+        !matches!(self, ExprNode::Constant(_) | ExprNode::Path(_) | ExprNode::Call(..))
+            && self.value_type() == Some(ValueType::Bool)
+    }
 }

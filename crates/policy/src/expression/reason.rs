@@ -38,6 +38,8 @@ pub(super) enum UnknownCause {
     Key,
     /// Elements of a list that lack a required value.
     Hole,
+    /// A missing value where the opposite of a condition is asked for.
+    Negated,
     /// A condition that is neither true nor false.
     Condition(ValueType),
     /// More work than an event may cause.
@@ -73,6 +75,19 @@ impl UnknownCause {
     }
 }
 
+impl NoValue {
+    /// Returns why the opposite of a condition has no value.
+    ///
+    /// A condition that lacks a value does not hold. Its opposite does not hold either, since some values of what is
+    /// missing would refute it: otherwise leaving an argument out would evade `args.country != "DE"`.
+    pub(super) fn negate(self, at: u32) -> NoValue {
+        match self {
+            NoValue::Absent => UnknownCause::Negated.to_unknown(at),
+            unknown @ NoValue::Unknown(_) => unknown,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cause {
@@ -87,6 +102,7 @@ impl fmt::Display for Reason {
             UnknownCause::Pattern => f.write_str("the pattern is not a regular expression, or too large"),
             UnknownCause::Key => f.write_str("duplicate key in a map"),
             UnknownCause::Hole => f.write_str("an element of the list lacks what is asked of it"),
+            UnknownCause::Negated => f.write_str("a negated condition lacks a value; ask for the value with `has`"),
             UnknownCause::Condition(sort) => write!(f, "a condition is true or false, and this is {sort}"),
             UnknownCause::Work => f.write_str("the expression is over the work limit on this event"),
         }

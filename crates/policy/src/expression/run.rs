@@ -16,6 +16,8 @@ const SCAN_BYTES_PER_WORK: usize = 64;
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     pub(super) scope: &'a EvaluationScope<'a>,
+    /// Whether a condition is evaluated, and not a value.
+    pub(super) is_condition: bool,
     left: Cell<usize>,
 }
 
@@ -27,8 +29,14 @@ pub(super) struct LoopFrame<'f, 'a> {
 }
 
 impl<'a> Run<'a> {
+    /// Starts the evaluation of a value.
     pub(super) fn new(scope: &'a EvaluationScope<'a>) -> Run<'a> {
-        Run { scope, left: Cell::new(MAX_WORK) }
+        Run { scope, is_condition: false, left: Cell::new(MAX_WORK) }
+    }
+
+    /// Starts the evaluation of a condition.
+    pub(super) fn condition(scope: &'a EvaluationScope<'a>) -> Run<'a> {
+        Run { is_condition: true, ..Run::new(scope) }
     }
 
     /// Spends work; returns unknown above the limit, so that no log can stop its reader.

@@ -34,6 +34,7 @@ pub enum CelValue<'a> {
 }
 
 /// A list, wherever it lives.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug)]
 pub enum List<'a> {
     /// An array of an event or a table.
@@ -45,6 +46,7 @@ pub enum List<'a> {
 }
 
 /// A map, wherever it lives.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug)]
 pub enum Map<'a> {
     /// An object of an event or a table.

@@ -1,6 +1,7 @@
 //! Expressions and matchers: their values, their errors, and their agreement with the `cel` crate.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod absent;
 mod cases;
 mod differential;
 mod limits;

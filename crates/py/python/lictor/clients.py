@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any, AsyncIterator, Dict, Iterator, List, Protocol, Tuple
+from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from . import _lictor
 from .decisions import Decision
@@ -94,11 +94,14 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 return response
             if _streams(response):
                 return _streamed(http, request, response, Pieces(passage, response))
-            try:
-                body = response.read()
-            finally:
-                response.close()
-            return _made(http, request, *passage.reply(body), like=response)
+            answer = passage.reply(_read(response))
+            while answer is None:
+                again = self.network.handle_request(_changed(http, request, passage.body))
+                body = _read(again)
+                response = again if _is_reply(again) else response
+                answer = passage.reply(body if _is_reply(again) else None)
+            status, body = answer
+            return _made(http, request, status, body, like=response)
 
         def close(self) -> None:
             self.network.close()
@@ -119,11 +122,14 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 return response
             if _streams(response):
                 return _streamed(http, request, response, AsyncPieces(passage, response))
-            try:
-                body = await response.aread()
-            finally:
-                await response.aclose()
-            return _made(http, request, *passage.reply(body), like=response)
+            answer = passage.reply(await _aread(response))
+            while answer is None:
+                again = await self.network.handle_async_request(_changed(http, request, passage.body))
+                body = await _aread(again)
+                response = again if _is_reply(again) else response
+                answer = passage.reply(body if _is_reply(again) else None)
+            status, body = answer
+            return _made(http, request, status, body, like=response)
 
         async def aclose(self) -> None:
             await self.network.aclose()
@@ -186,10 +192,16 @@ class Passage:
         self.body = sendable or b""
         return answer
 
-    def reply(self, body: bytes) -> Tuple[int, bytes]:
-        """Decides on a reply. Returns the status and the body for the client."""
-        allowed, answer, decisions = self.exchange.reply(body)
+    def reply(self, body: Optional[bytes]) -> Any:
+        """Decides on a reply, None if there is none. Returns the status and the body for the client.
+
+        Returns None if all calls of the reply are denied: then `self.body` is the next request to the model.
+        """
+        allowed, answer, decisions, again = self.exchange.reply(body)
         self._tell(decisions)
+        if again is not None:
+            self.body = again
+            return None
         return (200, allowed) if allowed is not None else answer or (502, b"")
 
     def push(self, piece: Any) -> bytes:
@@ -210,6 +222,24 @@ class Passage:
 
     def _tell(self, decisions: List[Decision]) -> None:
         self.guard._tell(*decisions)
+
+
+def _read(response: Any) -> bytes:
+    try:
+        return bytes(response.read())
+    finally:
+        response.close()
+
+
+async def _aread(response: Any) -> bytes:
+    try:
+        return bytes(await response.aread())
+    finally:
+        await response.aclose()
+
+
+def _is_reply(response: Any) -> bool:
+    return response.status_code == 200 and not _streams(response)
 
 
 def _streams(response: Any) -> bool:

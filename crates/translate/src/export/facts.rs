@@ -20,11 +20,11 @@ pub struct FactTrace {
 /// Returns the facts of sessions, each given with its events.
 pub fn fact_traces<'e>(judge: &mut Judge, sessions: impl IntoIterator<Item = (Text, &'e [Event])>) -> Vec<FactTrace> {
     let trace = |(session, events): (Text, &'e [Event])| {
-        let mut state = judge.start();
+        let mut follower = judge.follow();
         let (mut steps, mut unknown) = (Vec::with_capacity(events.len()), 0);
         for event in events {
-            judge.advance(&mut state, event);
-            let facts = judge.last_facts(event.time);
+            follower.advance(event);
+            let facts = follower.last_facts(event.time);
             unknown += usize::from(!facts.unknown.is_empty());
             steps.push((event.time, facts.known));
         }

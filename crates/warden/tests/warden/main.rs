@@ -5,6 +5,7 @@
 mod extra_changes;
 mod faulty_store;
 mod given;
+mod history_clock;
 mod live;
 mod sessions;
 mod time;

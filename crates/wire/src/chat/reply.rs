@@ -3,8 +3,7 @@
 use lictor_decode::piece;
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, edit_text, join_path, json_path};
 
-use super::members::{CHOICE_MEMBERS, MESSAGE_MEMBERS};
-use crate::known::{check_blocks, check_members};
+use crate::known::check_blocks;
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
@@ -33,16 +32,10 @@ pub(super) fn read_choices(body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal
 }
 
 fn read_choice(place: usize, choice: &Json) -> Result<Vec<Segment>, WireRefusal> {
-    let Some(object) = choice.as_object() else { return Err(shape("a choice is not an object")) };
-    check_members(object, &CHOICE_MEMBERS, "a choice")?;
-    if choice.get("delta").is_some_and(|delta| !delta.is_null()) {
-        return Err(shape("a choice of a whole reply also has a piece of a stream"));
-    }
     let written = choice.get("message").filter(|written| written.text("role") == Some("assistant"));
     let Some(message) = written.and_then(Json::as_object) else {
         return Err(shape("a choice without a message of the assistant"));
     };
-    check_members(message, &MESSAGE_MEMBERS, "a message")?;
     if let Some(Json::Array(parts)) = message.get("content") {
         check_blocks(parts)?;
     }

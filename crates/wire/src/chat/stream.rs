@@ -9,13 +9,11 @@ use lictor_decode::piece::{Choice, failure};
 use lictor_event::Event;
 use lictor_json::{Json, JsonEdit, JsonStep, Object, join_path, json_path};
 
-use super::members::{CHOICE_MEMBERS, MESSAGE_MEMBERS};
 use super::streamed_choice::StreamedChoice;
-use crate::known::check_members;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame};
-use crate::stream::refusals::{shape, unknown};
+use crate::stream::refusals::{shape, unknown_event};
 use crate::stream::units::Units;
 use crate::stream::vendor::VendorStream;
 
@@ -39,7 +37,7 @@ pub(super) struct ChatStream {
 impl VendorStream for ChatStream {
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
         if let Some(name) = name.filter(|name| !matches!(*name, "message" | "error")) {
-            return Err(unknown("an event of the stream with the name", name));
+            return Err(unknown_event(name));
         }
         let mut content = FrameContent::default();
         let choices = payload.get("choices").filter(|choices| !choices.is_null());
@@ -132,19 +130,9 @@ impl ChatStream {
         units: &mut Units,
         content: &mut FrameContent,
     ) -> Result<(), WireRefusal> {
-        let Some(object) = written.as_object() else { return Err(shape("a choice is not an object")) };
-        check_members(object, &CHOICE_MEMBERS, "a choice of a chunk")?;
-        if written.get("message").is_some_and(|message| !message.is_null()) {
-            return Err(shape("a choice of a chunk has a whole message"));
-        }
         let index = written.get("index").and_then(Json::as_i64).filter(|index| (0..MAX_CHOICES).contains(index));
         let Some(index) = index else { return Err(shape("a choice of a chunk without an index")) };
         let delta = written.get("delta").unwrap_or(&Json::Null);
-        if let Some(object) = delta.as_object() {
-            check_members(object, &MESSAGE_MEMBERS, "a piece of a message")?;
-        } else if !delta.is_null() {
-            return Err(shape("a piece of a message is not an object"));
-        }
         let choice = self.choices.entry(index).or_default();
         choice.read_delta(delta, place, units, content)?;
         choice.join(written);

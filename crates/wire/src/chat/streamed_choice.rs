@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use lictor_decode::piece::Choice;
 use lictor_event::{Arguments, Event, Kind};
-use lictor_json::{Json, JsonEdit, JsonStep, Object, Text, join_path, json_path};
+use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Object, Text, join_path, json_path};
 
-use crate::known::read_text;
+use crate::known::{check_blocks, is_custom_call, read_text};
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::Edits;
@@ -43,6 +43,8 @@ struct StreamedCall {
     unit: usize,
     id: String,
     name: String,
+    /// Whether it calls a custom tool, as soon as a piece says so.
+    is_custom: Option<bool>,
 }
 
 /// Reading.
@@ -56,7 +58,7 @@ impl StreamedChoice {
         content: &mut FrameContent,
     ) -> Result<(), WireRefusal> {
         let what = "a piece of a message";
-        let (text, refusal) = (read_text(delta, "content", what)?, read_text(delta, "refusal", what)?);
+        let (texts, refusal) = (read_content(delta)?, read_text(delta, "refusal", what)?);
         let calls = match delta.get("tool_calls") {
             None | Some(Json::Null) => &[],
             Some(Json::Array(calls)) => calls.as_slice(),
@@ -66,22 +68,25 @@ impl StreamedChoice {
         if delta.get("audio").is_some_and(|audio| !audio.is_null()) {
             return Err(unknown("in a stream, the field", "audio"));
         }
-        if self.is_finished && !(text.is_empty() && refusal.is_empty() && calls.is_empty() && function.is_none()) {
+        let is_silent = texts.iter().all(|(text, _)| text.is_empty()) && refusal.is_empty();
+        if self.is_finished && !(is_silent && calls.is_empty() && function.is_none()) {
             return Err(shape("a choice continues after its end"));
         }
-        for (key, text) in [("content", text), ("refusal", refusal)] {
-            // An empty piece has its place in the order too.
-            if delta.get(key).and_then(Json::as_str).is_none() {
-                continue;
-            }
+        let piece_at = json_path!["choices", place, "delta"];
+        for (text, at) in texts {
             let unit = self.open_text(units);
-            let is_first_refusal =
-                key == "refusal" && !text.is_empty() && !std::mem::replace(&mut self.has_refusal, true);
-            if is_first_refusal && !units.text(unit).is_empty() {
+            let range = units.append_text(unit, text);
+            content.texts.push(TextPiece { unit, range, at: join_path(&piece_at, at) });
+        }
+        // An empty piece has its place in the order too.
+        if delta.text("refusal").is_some() {
+            let unit = self.open_text(units);
+            let is_first = !refusal.is_empty() && !std::mem::replace(&mut self.has_refusal, true);
+            if is_first && !units.text(unit).is_empty() {
                 units.append_text(unit, "\n");
             }
-            let range = units.append_text(unit, text);
-            content.texts.push(TextPiece { unit, range, at: json_path!["choices", place, "delta", key] });
+            let range = units.append_text(unit, refusal);
+            content.texts.push(TextPiece { unit, range, at: join_path(&piece_at, ["refusal".into()]) });
         }
         // Annotations may quote text that is masked.
         if delta.get("annotations").is_some_and(|quoted| !quoted.is_null()) && units.holds_back() {
@@ -121,7 +126,11 @@ impl StreamedChoice {
         } else if !id.is_empty() && id != call.id {
             return Err(shape("two calls share an index"));
         }
-        for body in ["function", "custom"].into_iter().filter_map(|key| entry.get(key)).filter(|body| !body.is_null()) {
+        let is_custom = is_custom_call(entry)?;
+        if let Some(body) = entry.get(if is_custom { "custom" } else { "function" }).filter(|body| !body.is_null()) {
+            if *call.is_custom.get_or_insert(is_custom) != is_custom {
+                return Err(shape("a call is a function and a custom tool at once"));
+            }
             call.read(body)?;
         }
         Ok(call.unit)
@@ -252,6 +261,26 @@ impl StreamedChoice {
     }
 }
 
+/// Returns the texts in the content of a piece, and their places in it. The content is a text or a list of parts.
+fn read_content(delta: &Json) -> Result<Vec<(&str, JsonPath)>, WireRefusal> {
+    match delta.get("content") {
+        Some(Json::String(text)) => Ok(vec![(text.as_str(), json_path!["content"])]),
+        Some(Json::Array(parts)) => {
+            check_blocks(parts)?;
+            let text = |(place, part): (usize, &'_ Json)| {
+                let key = ["text", "refusal"].into_iter().find(|key| part.text(key).is_some())?;
+                Some((place, key))
+            };
+            let found: Vec<(usize, &str)> = parts.iter().enumerate().filter_map(text).collect();
+            Ok(found
+                .into_iter()
+                .map(|(place, key)| (parts[place].text(key).unwrap_or_default(), json_path!["content", place, key]))
+                .collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// Returns the arguments of a call as a text; those of a custom tool are free text.
 fn write_arguments(event: &Event, is_custom: bool) -> Text {
     match &event.args {
@@ -266,16 +295,16 @@ fn write_arguments(event: &Event, is_custom: bool) -> Text {
 
 impl StreamedCall {
     fn new(units: &mut Units) -> StreamedCall {
-        StreamedCall { unit: units.open_call(), id: String::new(), name: String::new() }
+        StreamedCall { unit: units.open_call(), id: String::new(), name: String::new(), is_custom: None }
     }
 
     fn read(&mut self, body: &Json) -> Result<(), WireRefusal> {
         let name = read_text(body, "name", "a call")?;
         read_text(body, "arguments", "a call")?;
         read_text(body, "input", "a call")?;
-        // Some readers join the pieces of a name, others take it as a repetition.
-        if !name.is_empty() && name == self.name {
-            return Err(shape("a call repeats its name"));
+        // Some readers join the pieces of a name, others take the first or the last.
+        if !name.is_empty() && !self.name.is_empty() {
+            return Err(shape("a call has a second name"));
         }
         self.name.push_str(name);
         Ok(())

@@ -9,13 +9,13 @@ use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, JsonEdit, Object, Text, json_path};
 
 use super::streamed_block::{BlockKind, StreamedBlock, assistant_message, rewrite_block};
-use crate::known::{is_block_type, read_text};
+use crate::known::{check_blocks, read_text};
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::Edits;
 use crate::segment::message::read_call_block;
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame, TextPiece};
-use crate::stream::refusals::{shape, truncated, unknown};
+use crate::stream::refusals::{shape, truncated, unknown, unknown_event};
 use crate::stream::units::Units;
 use crate::stream::vendor::VendorStream;
 
@@ -74,7 +74,7 @@ impl VendorStream for MessageStream {
                 self.is_finished = true;
                 content.waits_for.extend(self.call_units());
             }
-            other => return Err(unknown("an event of the type", other)),
+            other => return Err(unknown_event(other)),
         }
         Ok(content)
     }
@@ -144,8 +144,10 @@ impl MessageStream {
         let Some(index) = index else { return Err(shape("a block has no index, or one that was used before")) };
         let block = payload.get("content_block").unwrap_or(&Json::Null);
         let block_type = block.text("type").unwrap_or_default();
-        if !is_block_type(block_type) {
-            return Err(unknown("a block of the type", block_type));
+        check_blocks(std::slice::from_ref(block))?;
+        if block.get("input").and_then(Json::as_object).is_some_and(|input| !input.is_empty()) {
+            // Some clients read it, some only the pieces that follow.
+            return Err(shape("a call begins with arguments"));
         }
         let kind = if read_call_block("assistant", block)?.is_some() {
             self.close_text(&Json::Null, units, false);

@@ -20,6 +20,29 @@ const HOSTED_TYPES: [&str; 7] = [
     "program",
 ];
 
+/// Refuses an item of a reply that refers to content elsewhere, that is not the assistant's, or that calls nothing.
+pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
+    let has = |keys: &[&str]| keys.iter().any(|key| item.get(key).is_some_and(|value| !value.is_null()));
+    match item.text("type") {
+        Some("message") if has(&["name", "arguments", "input", "output", "result", "code", "action"]) => {
+            Err(WireRefusal::new("wire.shape", "a message of the reply also has the content of another item"))
+        }
+        Some("function_call" | "custom_tool_call") if has(&["content", "output", "result", "code", "action"]) => {
+            Err(WireRefusal::new("wire.shape", "a call of the reply also has the content of another item"))
+        }
+        Some("message") if item.text("role") != Some("assistant") => {
+            Err(WireRefusal::unknown("a message of the reply", "role", item.text("role").unwrap_or("none")))
+        }
+        Some("function_call" | "custom_tool_call") if item.text("name").is_none_or(str::is_empty) => {
+            Err(WireRefusal::new("wire.shape", "the name of a call is missing, or not a text"))
+        }
+        None | Some("" | "item_reference") => {
+            Err(WireRefusal::unknown("an item", "type", item.text("type").unwrap_or("none")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
 /// Returns the segments of an item.
 pub(super) fn read_item(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefusal> {
     let item_type = written.text("type").unwrap_or("message");

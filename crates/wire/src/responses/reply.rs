@@ -4,7 +4,7 @@ use lictor_decode::piece;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonEdit, JsonPath, json_path};
 
-use super::item::read_item;
+use super::item::{check_reply_item, read_item};
 use super::replacement::message_item;
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
@@ -18,6 +18,7 @@ pub(super) fn read_segments(body: &Json) -> Result<Vec<Segment>, WireRefusal> {
     };
     let mut segments = Vec::new();
     for (place, item) in output.iter().enumerate() {
+        check_reply_item(item)?;
         segments.extend(read_item(item, &json_path!["output", place])?);
     }
     segments.extend(read_end(body).into_iter().map(Segment::without_place));

@@ -16,7 +16,7 @@ use super::streamed_item::{ItemKind, StreamedItem};
 use crate::refusal::WireRefusal;
 use crate::segment::{Edits, hash_event};
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame};
-use crate::stream::refusals::{shape, unknown};
+use crate::stream::refusals::{shape, unknown, unknown_event};
 use crate::stream::units::Units;
 use crate::stream::vendor::VendorStream;
 
@@ -70,6 +70,7 @@ impl VendorStream for ResponseStream {
         if name.is_some_and(|name| name != event_type) {
             return Err(shape("an event of the stream has two names"));
         }
+        self.check_id(payload)?;
         let mut content = FrameContent::default();
         match event_type {
             "keepalive" | "ping" => {}
@@ -108,10 +109,10 @@ impl VendorStream for ResponseStream {
             _ if CALL_EVENTS.iter().any(|known| event_type.starts_with(known)) => {
                 let item = self.find_open(payload)?;
                 let ItemKind::Call(unit) = item.kind else { return Err(shape("an event does not fit its item")) };
-                item.joined.take(event_type, payload);
+                item.read_call_event(event_type, payload)?;
                 content.waits_for.push(unit);
             }
-            other => return Err(unknown("an event of the type", other)),
+            other => return Err(unknown_event(other)),
         }
         Ok(content)
     }
@@ -176,6 +177,11 @@ impl VendorStream for ResponseStream {
         }
         sent.push(frame.edited(&edits)?);
         Ok(())
+    }
+
+    fn skip(&mut self, frame: &HeldFrame) {
+        let is_numbered = |payload: &Json| payload.get("sequence_number").is_some();
+        self.shift -= i64::from(frame.payload.as_ref().is_some_and(is_numbered));
     }
 
     fn record_sent(&mut self, payload: &Json) {
@@ -280,6 +286,16 @@ impl ResponseStream {
         let index = payload.get("output_index").and_then(Json::as_i64);
         let item = index.and_then(|index| self.items.get_mut(&index)).filter(|item| !item.is_done);
         item.ok_or_else(|| shape("an event is about an item that was not announced, or is done"))
+    }
+
+    /// Refuses an event with the place of one item and the id of another: clients differ in which of them they use.
+    fn check_id(&self, payload: &Json) -> Result<(), WireRefusal> {
+        let (index, id) = (payload.get("output_index").and_then(Json::as_i64), payload.text("item_id"));
+        let is_other = |(place, item): (&i64, &StreamedItem)| Some(*place) != index && item.has_id(id);
+        match id.is_some() && index.is_some() && self.items.iter().any(is_other) {
+            true => Err(shape("an event is about two items at once")),
+            false => Ok(()),
+        }
     }
 
     /// Returns the open message that an event is about, and the unit of its text.

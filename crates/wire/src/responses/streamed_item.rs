@@ -6,7 +6,7 @@ use std::ops::Range;
 use lictor_decode::piece::{self, Piece};
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, join_path, json_path};
 
-use super::item::read_item;
+use super::item::{check_reply_item, read_item};
 use super::replacement::message_item;
 use crate::known::read_text;
 use crate::refusal::WireRefusal;
@@ -19,6 +19,9 @@ use crate::stream::units::Units;
 /// The members of an event that says only which item it is about.
 const REFERENCE_MEMBERS: [&str; 4] = ["type", "sequence_number", "output_index", "item_id"];
 
+/// The members of a call with its arguments, by the type of the call.
+const ARGUMENT_MEMBERS: [&str; 3] = ["arguments", "input", "code"];
+
 /// An item, as far as it has arrived.
 #[derive(Debug)]
 pub(super) struct StreamedItem {
@@ -29,6 +32,11 @@ pub(super) struct StreamedItem {
     parts: BTreeMap<i64, Range<usize>>,
     /// Whether the arguments or the message in the place of a call were sent.
     pub(super) is_replacement_sent: bool,
+    id: Option<String>,
+    /// Whether it was announced with arguments.
+    has_given_arguments: bool,
+    /// The name of the called tool that an event repeated.
+    repeated_name: Option<String>,
 }
 
 /// What an item is.
@@ -64,8 +72,45 @@ impl StreamedItem {
             }
             (_, Some(_)) => ItemKind::Call(units.open_call()),
         };
-        let (joined, parts) = (Piece::default(), BTreeMap::new());
-        Ok(StreamedItem { joined, kind, is_done: false, parts, is_replacement_sent: false })
+        Ok(StreamedItem {
+            joined: Piece::default(),
+            kind,
+            is_done: false,
+            parts: BTreeMap::new(),
+            is_replacement_sent: false,
+            id: written.text("id").map(str::to_owned),
+            has_given_arguments: ARGUMENT_MEMBERS
+                .iter()
+                .any(|key| written.text(key).is_some_and(|text| !text.is_empty())),
+            repeated_name: None,
+        })
+    }
+
+    /// Whether it was announced with this id.
+    pub(super) fn has_id(&self, id: Option<&str>) -> bool {
+        self.id.is_some() && self.id.as_deref() == id
+    }
+
+    /// Reads an event about a call. Its pieces, their repetition and the name must agree.
+    pub(super) fn read_call_event(&mut self, event_type: &str, payload: &Json) -> Result<(), WireRefusal> {
+        let before = self.joined.clone().json();
+        if event_type.ends_with(".delta") && self.has_given_arguments {
+            return Err(shape("a call begins with arguments"));
+        }
+        if event_type.ends_with(".delta") && payload.get("delta").is_some_and(|delta| delta.as_str().is_none()) {
+            return Err(shape("a piece of a call is not a text"));
+        }
+        if event_type.ends_with(".done") {
+            for key in ARGUMENT_MEMBERS.into_iter().filter(|key| payload.get(key).is_some()) {
+                check_repetition(before.text(key), payload.text(key))?;
+            }
+        }
+        if let Some(name) = payload.text("name") {
+            check_repetition(before.text("name"), Some(name))?;
+            self.repeated_name = Some(name.to_owned());
+        }
+        self.joined.take(event_type, payload);
+        Ok(())
     }
 
     pub(super) fn unit(&self) -> Option<usize> {
@@ -179,13 +224,12 @@ impl StreamedItem {
             }
             ItemKind::Call(unit) => {
                 let before = self.joined.clone().json();
+                check_reply_item(written)?;
                 self.joined.take("response.output_item.done", payload);
                 for key in ["type", "name", "call_id", "arguments", "input", "code"] {
-                    let (then, now) = (before.text(key), written.text(key));
-                    if then.is_some_and(|then| !then.is_empty()) && then != now {
-                        return Err(shape("a call is repeated with other content"));
-                    }
+                    check_repetition(before.text(key), written.text(key))?;
                 }
+                check_repetition(self.repeated_name.as_deref(), written.text("name"))?;
                 let mut events = read_item(written, &[])?.into_iter().map(|segment| segment.event);
                 units.complete(unit, events.next());
                 events.for_each(|event| units.attach(unit, event));
@@ -279,6 +323,14 @@ impl StreamedItem {
         }
         let text = edit_text(&written.to_string(), &edits);
         text.and_then(|text| json::parse_str(&text).ok()).ok_or_else(|| shape("a change cannot be written back"))
+    }
+}
+
+/// Refuses another text than was said before.
+fn check_repetition(before: Option<&str>, now: Option<&str>) -> Result<(), WireRefusal> {
+    match before.is_some_and(|before| !before.is_empty()) && before != now {
+        true => Err(shape("a call is repeated with other content")),
+        false => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ use lictor_json::{Json, JsonPath, JsonStep, Object, join_path, json_path};
 
 use super::text_part::{TextPart, collect_texts, hash_attachments};
 use super::{EXECUTED_BY, Segment, ValuePlace};
+use crate::known::{is_custom_call, is_thinking};
 use crate::refusal::WireRefusal;
 
 /// Returns the segments of a message of any role.
@@ -157,22 +158,24 @@ fn read_calls(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefus
         message.insert(key, value);
         read_events(&message.into())
     };
-    for (place, entry) in written.get("tool_calls").and_then(Json::as_array).unwrap_or_default().iter().enumerate() {
+    let entries = match written.get("tool_calls") {
+        None | Some(Json::Null) => &[],
+        Some(Json::Array(entries)) => entries.as_slice(),
+        Some(_) => return Err(WireRefusal::new("wire.shape", "`tool_calls` is not a list")),
+    };
+    for (place, entry) in entries.iter().enumerate() {
         let here = join_path(at, json_path!["tool_calls", place]);
-        let inner = match (entry.get("function"), entry.get("custom")) {
-            (Some(_), _) => Some(json_path!["function", "arguments"]),
-            (None, Some(_)) => Some(json_path!["custom", "input"]),
-            (None, None) => None,
-        };
+        let is_custom = is_custom_call(entry)?;
+        let (key, argument) = if is_custom { ("custom", "input") } else { ("function", "arguments") };
+        check_call(entry.get(key).unwrap_or(&Json::Null), argument)?;
+        let inner = json_path![key, argument];
         for event in read_alone("tool_calls", vec![entry.clone()].into())? {
-            let value = inner.clone().map(|inner| {
-                let arguments = entry.find(&inner);
-                ValuePlace::of_arguments(join_path(&here, inner), arguments, entry.get("function").is_none())
-            });
-            segments.push(Segment { value, ..Segment::new(event, here.clone()) });
+            let value = ValuePlace::of_arguments(join_path(&here, inner.clone()), entry.find(&inner), is_custom);
+            segments.push(Segment { value: Some(value), ..Segment::new(event, here.clone()) });
         }
     }
     if let Some(call) = written.get("function_call").filter(|call| !call.is_null()) {
+        check_call(call, "arguments")?;
         let here = join_path(at, ["function_call".into()]);
         for event in read_alone("function_call", call.clone())? {
             let arguments_at = join_path(&here, ["arguments".into()]);
@@ -183,6 +186,19 @@ fn read_calls(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefus
     Ok(segments)
 }
 
+/// Refuses a call whose name or arguments some readers take for something else.
+fn check_call(body: &Json, argument: &str) -> Result<(), WireRefusal> {
+    let wrong = |message: String| Err(WireRefusal::new("wire.shape", message));
+    match body.get("name") {
+        Some(Json::String(name)) if !name.is_empty() => {}
+        _ => return wrong("the name of a call is missing, or not a text".into()),
+    }
+    match (body.get(argument), argument) {
+        (None | Some(Json::Null | Json::String(_)), _) | (Some(Json::Object(_)), "arguments") => Ok(()),
+        _ => wrong(format!("`{argument}` of a call is not a text")),
+    }
+}
+
 /// Copies the members of these names, as far as they exist.
 fn copy_members(from: &Json, keys: &[&str], to: &mut Object) {
     for key in keys {
@@ -190,11 +206,6 @@ fn copy_members(from: &Json, keys: &[&str], to: &mut Object) {
             to.insert(*key, value.clone());
         }
     }
-}
-
-/// Whether a block holds the model's thinking, which is no text of the message.
-fn is_thinking(block: &Json) -> bool {
-    matches!(block.text("type"), Some("thinking" | "redacted_thinking" | "reasoning" | "fallback" | "compaction"))
 }
 
 fn read_events(message: &Json) -> Result<Vec<Event>, WireRefusal> {

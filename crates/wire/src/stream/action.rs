@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use lictor_event::Event;
 
+use crate::fields::UnknownFields;
 use crate::refusal::WireRefusal;
 
 /// The limits of a stream.
@@ -14,16 +15,19 @@ pub struct StreamLimits {
     /// How many bytes of text are held back, so that a long match can be masked before its beginning is sent. Zero sends
     /// text at once; `usize::MAX` holds every text until it is complete and ruled on.
     pub hold_back: usize,
+    /// What happens to fields that no table names.
+    pub unknown_fields: UnknownFields,
 }
 
 impl Default for StreamLimits {
     fn default() -> StreamLimits {
-        StreamLimits { held: 16 << 20, hold_back: 0 }
+        StreamLimits { held: 16 << 20, hold_back: 0, unknown_fields: UnknownFields::default() }
     }
 }
 
 /// The next action that a stream asks for. After [`Judge`](StreamAction::Judge) and [`Text`](StreamAction::Text) there is
 /// no further action until they are answered; bytes that arrive meanwhile are buffered.
+// Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamAction {
     /// Send these bytes to the client.

@@ -28,6 +28,8 @@ pub(crate) struct FrameContent {
     pub(crate) texts: Vec<TextPiece>,
     /// The units that must be ruled on before the frame is sent.
     pub(crate) waits_for: Vec<usize>,
+    /// Whether the client does not get the frame, because its type is not known.
+    pub(crate) is_left_out: bool,
 }
 
 /// A piece of text in a frame.

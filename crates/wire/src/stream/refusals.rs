@@ -18,6 +18,14 @@ pub(crate) fn unknown(what: &str, name: &str) -> WireRefusal {
     WireRefusal::new("stream.unknown", format!("{what} `{name}` is not known, so Lictor cannot judge it"))
 }
 
+/// The code of an event that is not known. Such an event can be left out, because none that follows needs it.
+pub(super) const UNKNOWN_EVENT: &str = "stream.event";
+
+/// Returns the refusal of an unknown event of a stream.
+pub(crate) fn unknown_event(name: &str) -> WireRefusal {
+    WireRefusal { code: UNKNOWN_EVENT, ..unknown("an event of the type", name) }
+}
+
 /// Returns the refusal of a stream that needs more memory than allowed.
 pub(super) fn too_large() -> WireRefusal {
     WireRefusal::new("stream.too_large", "the reply needs more memory than is allowed; raise the limit on held bytes")

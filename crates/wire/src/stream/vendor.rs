@@ -22,6 +22,9 @@ pub(crate) trait VendorStream: std::fmt::Debug + Send {
     /// be written is refused.
     fn write(&mut self, frame: HeldFrame, units: &Units, sent: &mut Vec<SentFrame>) -> Result<(), WireRefusal>;
 
+    /// Takes note that a frame is left out.
+    fn skip(&mut self, _frame: &HeldFrame) {}
+
     /// Adds the frames that are sent after the last one.
     fn write_end(&mut self, _units: &Units, _sent: &mut Vec<SentFrame>) {}
 

@@ -217,7 +217,8 @@ fn turns() -> impl Strategy<Value = Turn> {
         "[a-z_]{1,8}",
         prop_oneof![
             "[ -~äöü\\r\\n]{0,12}".prop_map(|text| made::object(&[("v", text.as_str().into())]).to_string()),
-            "[ -~]{0,12}",
+            // An empty string in JSON is read as no arguments, in a stream as a string.
+            "[ -~]{0,12}".prop_filter("no arguments", |text| text.trim() != "\"\""),
         ],
     );
     ("[ -~äé\\r\\n\u{1f600}]{0,40}", prop::collection::vec(call, 0..4)).prop_map(|(text, calls)| {

@@ -413,3 +413,14 @@ pub(crate) mod responses {
         out
     }
 }
+
+/// Returns a stream of chunks about choices that are written by hand.
+pub(crate) fn chunks(choices: &[&str]) -> String {
+    let chunk = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[CHOICE]}"#;
+    choices.iter().map(|choice| format!("data: {}\n\n", chunk.replace("CHOICE", choice))).collect()
+}
+
+/// Returns a stream of events that are written by hand.
+pub(crate) fn events(payloads: &[&str]) -> String {
+    payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect()
+}

@@ -54,6 +54,9 @@ struct FindingData<'a> {
     #[serde(skip_serializing_if = "String::is_empty")]
     binding: String,
     witness: Vec<ProofData<'a>>,
+    /// A note if the witness is no proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    basis: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     owed: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,6 +212,7 @@ impl<'a> FindingData<'a> {
             tool: finding.tool.as_deref(),
             binding: words::format_binding(finding),
             witness: finding.witness.iter().map(|proof| ProofData::new(proof, files)).collect(),
+            basis: finding.basis_note(),
             owed: finding.owed.as_deref(),
             suppressed: finding.suppressed.as_deref(),
             id: &finding.fingerprint,

@@ -87,6 +87,7 @@ const account = (finding) => {
     if (value !== undefined) notes.append(make("dt", {}, name), make("dd", {}, ...[value].flat()));
   };
   note("accepted", finding.suppressed === undefined ? undefined : show(finding.suppressed));
+  note("witness", finding.basis === undefined ? undefined : show(finding.basis));
   note("owed", finding.owed === undefined || finding.decided === "end" ? undefined : show(finding.owed));
   note("help", about.remedy === undefined ? undefined : show(about.remedy));
   note("source", about.source === undefined ? undefined : show(about.source));

@@ -7,7 +7,7 @@ use lictor_decode::{Fault, Format};
 use lictor_event::order::{Gap, GapCause};
 use lictor_event::{Kind, Source};
 use lictor_judge::finding::{DecidedBy, Finding, WitnessEvent};
-use lictor_logic::{Time, Value, Verdict};
+use lictor_logic::{Time, Value, Verdict, WitnessBasis};
 use lictor_policy::{After, History, Mode, Place, Property, Response, Severity};
 
 pub(crate) fn property(id: &str, severity: Severity, says: &str, formula: &str) -> Property {
@@ -68,6 +68,7 @@ pub(crate) fn finding(property: &Arc<Property>, session: &str, witness: Vec<Witn
         suppressed: None,
         fingerprint: format!("{:016x}", fingerprint(&property.id, session, last.step)),
         witness,
+        basis: WitnessBasis::Proof,
     }
 }
 

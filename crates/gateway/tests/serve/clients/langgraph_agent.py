@@ -31,7 +31,7 @@ def graph_of(run, address, by_responses):
 def main():
     for address in scene.addresses():
         for name, by_responses in [("chat", False), ("responses", True)]:
-            for stream in [False, True]:
+            for stream in scene.streams():
                 run = scene.Scene(f"langgraph-{name}", stream)
                 said = graph_of(run, address, by_responses).invoke({"messages": [HumanMessage(scene.ASKED)]})
                 last = said["messages"][-1]

@@ -27,7 +27,7 @@ async def main():
     models = [("chat", agents.OpenAIChatCompletionsModel), ("responses", agents.OpenAIResponsesModel)]
     for address in scene.addresses():
         for name, model in models:
-            for stream in [False, True]:
+            for stream in scene.streams():
                 await play(name, model, stream, address)
 
 

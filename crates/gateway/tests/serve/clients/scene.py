@@ -5,6 +5,7 @@ is done. Through the gateway, `note` arrives without its diagnosis and `drop` do
 """
 
 import json
+import os
 import sys
 
 ASKED = "Look at my orders, note what you find, and drop the rest."
@@ -12,6 +13,11 @@ ASKED = "Look at my orders, note what you find, and drop the rest."
 
 def addresses():
     return json.load(sys.stdin)["addresses"]
+
+
+def streams():
+    """Whether the agent asks for streams: both, unless the environment says otherwise."""
+    return [False] if os.environ.get("LICTOR_STREAMS") == "0" else [False, True]
 
 
 class Scene:

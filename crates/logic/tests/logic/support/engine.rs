@@ -47,6 +47,12 @@ pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
     ]
 }
 
+/// A set that follows few resolutions of unknown facts one by one: its verdicts may be late.
+pub(crate) fn limited_resolutions(resolutions: usize) -> Box<dyn Engine> {
+    let limits = CacheLimits { resolutions, ..CacheLimits::DEFAULT };
+    Box::new(Configuration { name: "monitor set with few resolutions", limits, habit: Habit::Save })
+}
+
 struct MonitorRun {
     /// The set before it has learnt anything.
     fresh: MonitorSet,

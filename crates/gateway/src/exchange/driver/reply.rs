@@ -1,0 +1,202 @@
+//! Takes replies of the upstream: whole, as a stream, after the model was asked again, or as they came.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::http::response::Parts;
+use hyper::{Response, StatusCode};
+use lictor_exchange::StepResult;
+
+use super::Driver;
+use crate::body::{self, Unread};
+use crate::error_response::ErrorResponse;
+use crate::exchange::{HttpExchange, Stop};
+use crate::telemetry::Outcome;
+use crate::upstream;
+
+/// How many bytes of a stream are judged and written together at most.
+const MAX_JOINED_BYTES: usize = 16 << 10;
+
+impl HttpExchange {
+    /// Takes the head of the upstream's answer, and its body unless that is a stream.
+    pub(super) async fn receive(
+        &mut self,
+        driver: &mut Driver,
+        response: Response<Incoming>,
+    ) -> Result<StepResult, Stop> {
+        let (head, body) = response.into_parts();
+        let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let streams = header("content-type").trim().to_ascii_lowercase().starts_with("text/event-stream");
+        let is_packed = !matches!(header("content-encoding").trim(), "" | "identity");
+        if !head.status.is_success() {
+            // An error of the upstream has nothing that an agent says or does, so it is forwarded unchanged.
+            let bytes = self.read_reply(&head, body).await?;
+            self.send_body(head.status, &head.headers, bytes)?;
+            self.account.ends(Outcome::UpstreamError, None);
+            return Ok(StepResult::Unjudged);
+        }
+        let has_other_charset = body::has_other_charset(header("content-type"));
+        if self.gateway.config.shadow && (has_other_charset || streams && is_packed) {
+            self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
+            self.pass_on_reply(&head, body).await?;
+            return Ok(StepResult::Unjudged);
+        }
+        if has_other_charset {
+            let message = "the upstream's reply is in another charset than UTF-8";
+            let response = ErrorResponse::new(502, "upstream.charset", message);
+            self.record_refusal(&response.code, Vec::new()).await?;
+            return Err(Stop::Tell(Outcome::Refused, response));
+        }
+        if streams && is_packed {
+            let message = "the upstream compressed its stream, although no Content-Encoding was accepted";
+            let response = ErrorResponse::new(502, "upstream.encoding", message);
+            self.record_refusal(&response.code, Vec::new()).await?;
+            return Err(Stop::Tell(Outcome::Refused, response));
+        }
+        if streams {
+            self.account.streams();
+            let (pieces, answer) = body::pieces();
+            let mut response = Response::new(answer);
+            *response.status_mut() = head.status;
+            *response.headers_mut() = upstream::response_headers(&head.headers);
+            self.send_head(response)?;
+            self.pieces = Some(pieces);
+            driver.stream = Some(body);
+            return Ok(StepResult::Stream);
+        }
+        let bytes = self.read_reply(&head, body).await?;
+        if head.status == StatusCode::NO_CONTENT {
+            self.send_body(head.status, &head.headers, bytes)?;
+            return Ok(StepResult::Unjudged);
+        }
+        driver.head = Some(head);
+        Ok(StepResult::Reply(bytes))
+    }
+
+    /// Asks the upstream once more. Without a whole reply to judge, the client gets what it would have got before.
+    pub(super) async fn ask_again(&mut self, driver: &mut Driver, bytes: Bytes) -> Result<StepResult, Stop> {
+        let asked = async {
+            let (head, body) = self.forward(bytes).await?.into_parts();
+            let content_type =
+                head.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let is_whole = !content_type.trim().to_ascii_lowercase().starts_with("text/event-stream");
+            if head.status != StatusCode::OK || !is_whole || body::has_other_charset(content_type) {
+                return Ok(None);
+            }
+            let bytes = self.read_reply(&head, body).await?;
+            Ok(Some((head, bytes)))
+        };
+        match asked.await {
+            Ok(Some((head, bytes))) => {
+                driver.head = Some(head);
+                Ok(StepResult::Reply(bytes))
+            }
+            Ok(None) | Err(Stop::Tell(..)) => Ok(StepResult::Unjudged),
+            Err(Stop::Gone) => Err(Stop::Gone),
+        }
+    }
+
+    /// Reads the body of a reply, decompressed.
+    async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<Bytes, Stop> {
+        let limits = self.gateway.config.limits;
+        let reading = body::read(body, limits.body, limits.answer);
+        let (bytes, read) = tokio::select! {
+            read = reading => read,
+            () = self.client.closed() => return Err(Stop::Gone),
+        };
+        self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let encoding = head.headers.get("content-encoding").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let unpacked = read.and_then(|()| body::unpack(encoding, &bytes, limits.body, limits.inflation));
+        let unread = match unpacked {
+            Ok(bytes) => return Ok(bytes),
+            Err(unread) => unread,
+        };
+        let (outcome, message) = match unread {
+            Unread::BrokenOff => (Outcome::Truncated, "the upstream closed the connection before the end of its reply"),
+            Unread::TooSlow => (Outcome::Truncated, "upstream timeout: the reply did not arrive in time"),
+            Unread::TooLarge => (Outcome::Refused, "the upstream's reply is over the limit on bodies"),
+            Unread::Type | Unread::Charset | Unread::Encoding | Unread::Damaged => {
+                (Outcome::Refused, "the upstream's reply cannot be decompressed")
+            }
+        };
+        let (_, code, _) = unread.response();
+        let code = code.replacen("body.", "upstream.", 1);
+        self.record_refusal(&code, bytes.to_vec()).await?;
+        Err(Stop::Tell(outcome, ErrorResponse::new(502, code, message)))
+    }
+
+    /// Reads the next bytes of the stream.
+    pub(super) async fn read_stream(&self, driver: &mut Driver) -> Result<StepResult, Stop> {
+        if let Some(end) = driver.stream_end.take() {
+            return Ok(end);
+        }
+        let (Some(body), Some(pieces)) = (&mut driver.stream, &self.pieces) else { return Ok(StepResult::Cut) };
+        let limit = self.gateway.config.limits.answer;
+        loop {
+            let frame = tokio::select! {
+                frame = tokio::time::timeout(limit, body.frame()) => frame,
+                () = pieces.gone() => return Err(Stop::Gone),
+            };
+            match frame {
+                Ok(Some(Ok(frame))) => {
+                    let Ok(mut bytes) = frame.into_data() else { continue };
+                    driver.stream_end = join_ready(body, &mut bytes).await;
+                    self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    return Ok(StepResult::Bytes(bytes));
+                }
+                Ok(None) => return Ok(StepResult::End),
+                Ok(Some(Err(_))) | Err(_) => return Ok(StepResult::Cut),
+            }
+        }
+    }
+
+    /// Forwards a request that cannot be read, and its reply, as they came.
+    pub(super) async fn pass_on(&mut self, bytes: Bytes) -> Result<(), Stop> {
+        self.is_body_raw = true;
+        let response = self.ask_upstream(bytes).await?;
+        let (head, body) = response.into_parts();
+        self.pass_on_reply(&head, body).await
+    }
+
+    /// Sends the client a reply that cannot be read.
+    async fn pass_on_reply(&mut self, head: &Parts, body: Incoming) -> Result<(), Stop> {
+        let limits = self.gateway.config.limits;
+        let (bytes, _) = body::read(body, limits.body, limits.answer).await;
+        self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.send_unchanged(head.status, &head.headers, bytes)
+    }
+}
+
+/// Appends frames that have arrived already, so that they are judged and written together. Returns the end of the
+/// stream if that has arrived, too.
+async fn join_ready(body: &mut Incoming, bytes: &mut Bytes) -> Option<StepResult> {
+    let mut joined: Option<BytesMut> = None;
+    let mut end = None;
+    while joined.as_ref().map_or(bytes.len(), BytesMut::len) < MAX_JOINED_BYTES {
+        let ready = poll_fn(|context| match Pin::new(&mut *body).poll_frame(context) {
+            Poll::Ready(frame) => Poll::Ready(Some(frame)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        match ready.await {
+            Some(Some(Ok(frame))) => {
+                let Ok(next) = frame.into_data() else { continue };
+                joined.get_or_insert_with(|| BytesMut::from(bytes.as_ref())).extend_from_slice(&next);
+            }
+            Some(Some(Err(_))) => end = Some(StepResult::Cut),
+            Some(None) => end = Some(StepResult::End),
+            None => break,
+        }
+        if end.is_some() {
+            break;
+        }
+    }
+    if let Some(joined) = joined {
+        *bytes = joined.freeze();
+    }
+    end
+}

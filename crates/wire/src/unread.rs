@@ -1,0 +1,193 @@
+//! The texts of a request that no reader of its interface takes: fields of other services, parts of unknown types, files
+//! that are text. They reach the model, so they are judged as well.
+//!
+//! A string is a text unless it is one of these: a text or a value that a segment has, a short name under a key that holds
+//! names, the address of a file, bytes that are no text, the model's own thinking.
+
+mod file;
+mod keys;
+
+use std::collections::HashSet;
+
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
+
+use crate::fields::fold_case;
+use crate::known::is_thinking;
+use crate::refusal::WireRefusal;
+use crate::segment::text_part::TextPart;
+use crate::segment::{Segment, UNREAD};
+use file::{FileContent, read_file};
+use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS, is_name};
+
+/// Adds a segment for every message, and for every other member of the body, that has texts which no segment holds. Keys
+/// that differ from a known one by case only are refused.
+pub(crate) fn add_unread(body: &Json, segments: &mut Vec<Segment>) -> Result<(), WireRefusal> {
+    let mut walk = Walk::new(segments);
+    let Some(object) = body.as_object() else { return Ok(()) };
+    let mut unread = Vec::new();
+    for (key, value) in object.iter() {
+        check_case(key)?;
+        walk.path.push(JsonStep::Key(key.clone()));
+        match (key.as_str(), value) {
+            ("messages" | "input", Json::Array(entries)) => {
+                for (place, entry) in entries.iter().enumerate() {
+                    walk.path.push(place.into());
+                    walk.read_value("", entry)?;
+                    unread.extend(walk.take_segment(kind_of(entry)));
+                    walk.path.pop();
+                }
+            }
+            ("input", Json::String(_)) => {}
+            ("metadata", Json::Object(members)) => walk.read_metadata(members),
+            _ => walk.read_value(key, value)?,
+        }
+        unread.extend(walk.take_segment(Kind::SystemMessage));
+        walk.path.pop();
+    }
+    if !unread.is_empty() {
+        segments.extend(unread);
+        segments.sort_by_key(|segment| place_of(&segment.at));
+    }
+    Ok(())
+}
+
+/// Returns the order of a segment: what is beside the messages, then the messages.
+fn place_of(at: &JsonPath) -> usize {
+    match at.as_slice() {
+        [JsonStep::Key(key), JsonStep::Index(place), ..] if matches!(key.as_str(), "messages" | "input") => place + 1,
+        [] => 1,
+        _ => 0,
+    }
+}
+
+fn kind_of(message: &Json) -> Kind {
+    match message.text("role") {
+        Some("user") => Kind::UserMessage,
+        Some("assistant") => Kind::AssistantMessage,
+        _ => Kind::SystemMessage,
+    }
+}
+
+fn check_case(key: &str) -> Result<(), WireRefusal> {
+    if CONTENT_KEYS.contains(&key) {
+        return Ok(());
+    }
+    let folded = fold_case(key);
+    match CONTENT_KEYS.iter().find(|known| **known == folded) {
+        Some(known) => {
+            let message = format!("some services read `{key}` as `{known}`, others ignore it; write `{known}`");
+            Err(WireRefusal::new("request.key_case", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A walk over the values of a request.
+struct Walk {
+    path: JsonPath,
+    /// The places of texts that segments have.
+    texts: HashSet<JsonPath>,
+    /// The places of whole values that segments have.
+    values: HashSet<JsonPath>,
+    found: Vec<TextPart>,
+    /// The texts of files, which cannot be changed in place.
+    files: Vec<Text>,
+}
+
+impl Walk {
+    fn new(segments: &[Segment]) -> Walk {
+        let texts = segments.iter().flat_map(Segment::text_paths).cloned().collect();
+        let values = segments.iter().filter_map(Segment::value_path).cloned().collect();
+        Walk { path: Vec::new(), texts, values, found: Vec::new(), files: Vec::new() }
+    }
+
+    fn read_value(&mut self, key: &str, value: &Json) -> Result<(), WireRefusal> {
+        match value {
+            Json::String(text) => self.read_text(key, text),
+            Json::Array(values) if !self.is_held() => {
+                for (place, value) in values.iter().enumerate() {
+                    self.path.push(place.into());
+                    self.read_value(key, value)?;
+                    self.path.pop();
+                }
+            }
+            Json::Object(members) if !self.is_held() && !is_thinking(value) => {
+                for (key, value) in members.iter().filter(|(key, _)| !THINKING_KEYS.contains(&key.as_str())) {
+                    check_case(key)?;
+                    self.path.push(JsonStep::Key(key.clone()));
+                    self.read_value(key, value)?;
+                    self.path.pop();
+                    self.read_key(key);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a segment has the whole value.
+    fn is_held(&self) -> bool {
+        self.values.contains(&self.path)
+    }
+
+    fn read_text(&mut self, key: &str, text: &Text) {
+        if NAME_KEYS.contains(&key) && is_name(text) || self.texts.contains(&self.path) || self.is_held() {
+            return;
+        }
+        if FILE_KEYS.contains(&key) {
+            match read_file(text) {
+                FileContent::Opaque => {}
+                FileContent::Text(text) => self.files.push(text),
+                FileContent::None => self.add(text),
+            }
+            return;
+        }
+        self.add(text);
+    }
+
+    /// A key that is no name could be a sentence.
+    fn read_key(&mut self, key: &Text) {
+        if !is_name(key) {
+            self.files.push(key.clone());
+        }
+    }
+
+    /// Values of metadata that are names identify the session, a request or a build.
+    fn read_metadata(&mut self, members: &Object) {
+        for (key, value) in members.iter() {
+            let is_identifier = |text: &Text| is_name(text) && text.bytes().any(|byte| byte.is_ascii_alphabetic());
+            if let Json::String(text) = value
+                && !is_identifier(text)
+            {
+                self.path.push(JsonStep::Key(key.clone()));
+                self.add(text);
+                self.path.pop();
+            }
+            self.read_key(key);
+        }
+    }
+
+    fn add(&mut self, text: &Text) {
+        if !text.is_empty() {
+            self.found.push(TextPart { at: self.path.clone(), text: text.clone(), joint: "\n" });
+        }
+    }
+
+    /// Returns the segment of the texts found since the last one.
+    fn take_segment(&mut self, kind: Kind) -> Option<Segment> {
+        let (mut texts, files) = (std::mem::take(&mut self.found), std::mem::take(&mut self.files));
+        if texts.is_empty() && files.is_empty() {
+            return None;
+        }
+        let all: Vec<&str> =
+            texts.iter().map(|part| part.text.as_str()).chain(files.iter().map(Text::as_str)).collect();
+        let mut event = Event::new(kind);
+        event.text = Some(all.join("\n").into());
+        event.more.insert(UNREAD, true);
+        if !files.is_empty() {
+            texts.clear();
+        }
+        Some(Segment { texts, ..Segment::new(event, self.path.clone()) })
+    }
+}
