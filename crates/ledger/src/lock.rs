@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lock_is_free_while_a_copy_of_its_file_is_open() {
+    fn released_lock_ignores_inherited_copies() {
         let folder = tempfile::tempdir().unwrap();
         let lock = Lock::acquire(folder.path()).unwrap();
         // What a forked process inherits.
