@@ -156,7 +156,7 @@ impl Life {
         match self.perform(ExchangeStep::SendUpstream(sent.clone())).await? {
             StepResult::Reply(bytes) if !self.options.judges_reply => self.send_body(bytes).await,
             StepResult::Reply(bytes) => self.judge_reply(&memory, sent, bytes).await,
-            StepResult::Stream => self.judge_stream(&memory).await,
+            StepResult::Stream => self.judge_stream(&memory, sent).await,
             StepResult::Unjudged => Ok(ExchangeEnd::Complete),
             other => Err(unexpected(&other)),
         }

@@ -113,6 +113,8 @@ pub struct LocalExchange {
     options: ExchangeOptions,
     exchange: Option<Exchange>,
     is_streaming: bool,
+    /// The next request to the model, after a stream all of whose calls are denied.
+    next_request: Option<Bytes>,
     /// The bytes of the stream that may be sent.
     pieces: Vec<u8>,
     /// Decisions other than forward, for observers.
@@ -152,6 +154,7 @@ impl LocalExchange {
             options,
             exchange: None,
             is_streaming: false,
+            next_request: None,
             pieces: Vec::new(),
             decisions: Vec::new(),
         }
@@ -201,6 +204,19 @@ impl LocalExchange {
         self.stream(parts, if is_cut { StepResult::Cut } else { StepResult::End })
     }
 
+    /// Returns the next request to the model, if all calls of the stream that has ended are denied. Send it, and hand
+    /// the stream of its reply to [`push`](LocalExchange::push), or call [`no_stream`](LocalExchange::no_stream).
+    pub fn take_next_request(&mut self) -> Option<Bytes> {
+        self.next_request.take()
+    }
+
+    /// Ends an exchange whose [next request](LocalExchange::take_next_request) got no stream. Returns the bytes that the
+    /// client may see.
+    pub fn no_stream(&mut self, parts: LocalParts<'_>) -> Vec<u8> {
+        self.is_streaming = true;
+        self.stream(parts, StepResult::Unjudged)
+    }
+
     /// Ends the stream because the client disconnected: only the text it received is judged.
     pub fn close(&mut self, parts: LocalParts<'_>) {
         drop(self.stream(parts, StepResult::ClientGone));
@@ -216,9 +232,10 @@ impl LocalExchange {
             self.resume((&mut *sessions, &mut *decider), StepResult::Stream);
         }
         if self.exchange.is_some() {
-            let pause = self.resume((sessions, decider), result);
-            if !matches!(pause, Pause::Read) {
-                self.exchange = None;
+            match self.resume((sessions, decider), result) {
+                Pause::Read => {}
+                Pause::Again(bytes) => (self.next_request, self.is_streaming) = (Some(bytes), false),
+                _ => self.exchange = None,
             }
         }
         std::mem::take(&mut self.pieces)

@@ -108,7 +108,7 @@ impl Life {
                 }
             }
         }
-        let settled = match reply.settle(&rulings) {
+        let settled = match reply.settle_reply_to(request, &rulings) {
             Ok(settled) => settled,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
         };

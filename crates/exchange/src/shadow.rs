@@ -43,7 +43,7 @@ impl Life {
 
     /// Sends a stream as it comes, and judges it beside.
     async fn follow_unchanged(&self, memory: Option<Arc<SessionMemory>>) -> Result<ExchangeEnd, Stop> {
-        let mut judged = memory.map(|memory| (memory, self.open_stream()));
+        let mut judged = memory.map(|memory| (memory, self.open_stream(0)));
         let was_cut = loop {
             let last = match self.perform(ExchangeStep::Read).await? {
                 StepResult::Bytes(bytes) => {

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use lictor_event::{Event, Kind, MASK};
 use lictor_json::Text;
-use lictor_wire::{Mask, Ruling, SentItem, Stream, StreamAction, StreamLimits};
+use lictor_wire::{Mask, Reply, Ruling, SentItem, Stream, StreamAction, StreamLimits};
 use serde_json::json;
 
 use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
-use crate::ruling::denied_call;
+use crate::ruling::{APOLOGY, denied_call};
 use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
 
 /// How many bytes of already sent text are previewed with the next: the words that say what a number is come before it.
@@ -35,6 +36,21 @@ pub(crate) struct StreamState {
     pub(crate) is_gone: bool,
     /// Whether everything was sent so far.
     is_reading: bool,
+    /// What was not sent yet, as long as the model may be asked again instead.
+    opening: Option<StreamOpening>,
+    /// How often the model may still be asked again.
+    left: usize,
+}
+
+/// The beginning of a stream that shows nothing but denials of calls.
+#[derive(Debug, Default)]
+struct StreamOpening {
+    /// The bytes of the upstream.
+    received: Vec<u8>,
+    /// The bytes for the client.
+    unsent: Vec<u8>,
+    /// Whether a reviewer was asked about a call, which is then no mistake of the model.
+    has_asked: bool,
 }
 
 /// The withheld parts of a text while it is streamed.
@@ -49,11 +65,53 @@ struct WithheldText {
 }
 
 impl Life {
-    /// Judges a stream while it is sent to the client. `before` is the memory as of when the request was sent.
-    pub(crate) async fn judge_stream(&self, before: &SessionMemory) -> Result<ExchangeEnd, Stop> {
-        let mut state = self.open_stream();
-        let stopped = self.follow(before, &mut state).await;
-        self.count(|counts| counts.stripped += state.stream.stripped().count as u64);
+    /// Judges a stream while it is sent to the client. `before` is the memory as of when the request was sent. If the
+    /// stream has nothing but calls and all are denied, the model gets the reasons and is asked again, as for a
+    /// [whole reply](Life::judge_reply): the client gets the next stream instead.
+    pub(crate) async fn judge_stream(&self, before: &SessionMemory, mut request: Bytes) -> Result<ExchangeEnd, Stop> {
+        let mut left = self.options.corrections;
+        let (state, stopped) = loop {
+            let mut state = self.open_stream(left);
+            let stopped = self.follow(before, &mut state).await;
+            self.count(|counts| counts.stripped += state.stream.stripped().count as u64);
+            let Some(next) = stopped.as_ref().ok().and_then(|was_cut| self.correct_stream(&state, &request, *was_cut))
+            else {
+                break (state, stopped);
+            };
+            self.count(|counts| counts.corrections += 1);
+            match self.perform(ExchangeStep::AskAgain(next.clone())).await? {
+                StepResult::Stream => {
+                    self.replied.fetch_add(state.ruled, Ordering::Relaxed);
+                    (left, request) = (left - 1, next);
+                }
+                _ => break (state, stopped),
+            }
+        };
+        self.end_stream(before, state, stopped).await
+    }
+
+    /// Returns the next request to the model, if it has to be asked again after a stream.
+    fn correct_stream(&self, state: &StreamState, request: &Bytes, was_cut: bool) -> Option<Bytes> {
+        let opening = state.opening.as_ref().filter(|opening| !opening.has_asked && !was_cut && !state.was_torn)?;
+        if state.left == 0 || state.denied.is_empty() {
+            return None;
+        }
+        let denials: Vec<(Text, String)> =
+            state.denied.iter().map(|(id, text)| (id.as_str().into(), text.clone())).collect();
+        Reply::correct_streamed(self.api, &opening.received, request, &denials).map(Bytes::from)
+    }
+
+    /// Sends what is left of a stream, and remembers it.
+    async fn end_stream(
+        &self,
+        before: &SessionMemory,
+        mut state: StreamState,
+        stopped: Result<bool, Stop>,
+    ) -> Result<ExchangeEnd, Stop> {
+        let stopped = match stopped {
+            Ok(was_cut) => self.send_opening(before, &mut state).await.map(|()| was_cut),
+            Err(stop) => Err(stop),
+        };
         let was_cut = match stopped {
             Ok(was_cut) => was_cut,
             // The head was sent: the error is reported within the stream, and the stream ends.
@@ -84,8 +142,8 @@ impl Life {
         }
     }
 
-    /// Returns the state of a stream that begins.
-    pub(crate) fn open_stream(&self) -> StreamState {
+    /// Returns the state of a stream that begins. `left` says how often the model may be asked again after it.
+    pub(crate) fn open_stream(&self, left: usize) -> StreamState {
         let limits = StreamLimits {
             held: self.options.held,
             hold_back: if self.options.shadow { 0 } else { self.options.hold_back },
@@ -101,6 +159,8 @@ impl Life {
             remembered: None,
             is_gone: false,
             is_reading: true,
+            opening: (left > 0 && !self.options.shadow).then(StreamOpening::default),
+            left,
         }
     }
 
@@ -109,7 +169,12 @@ impl Life {
         loop {
             state.is_reading = true;
             let (actions, last) = match self.perform(ExchangeStep::Read).await? {
-                StepResult::Bytes(bytes) => (state.stream.push(&bytes), None),
+                StepResult::Bytes(bytes) => {
+                    if let Some(opening) = &mut state.opening {
+                        opening.received.extend_from_slice(&bytes);
+                    }
+                    (state.stream.push(&bytes), None)
+                }
                 StepResult::End => (state.stream.end(), Some(false)),
                 StepResult::Cut => (state.stream.end(), Some(true)),
                 other => return Err(unexpected(&other)),
@@ -130,19 +195,20 @@ impl Life {
             let more = match next {
                 StreamAction::Release(_) if state.is_gone => continue,
                 StreamAction::Release(bytes) => {
-                    // A client that has the end of a reply may send the next request at once.
-                    if state.stream.is_complete() {
-                        self.remember_once(before, state).await?;
-                    }
-                    // In shadow mode the client has the bytes as they came.
-                    if !self.options.shadow {
-                        self.perform(ExchangeStep::SendPiece(Bytes::from(bytes))).await?;
-                    }
+                    self.release(before, state, bytes).await?;
                     continue;
                 }
                 StreamAction::Judge(event) => {
                     state.was_torn |= event.more.get("truncated").is_some();
-                    let (ruling, _) = self.rule(&event, state.ruled).await?;
+                    let (mut ruling, has_asked) = self.rule(&event, state.ruled).await?;
+                    if let Some(opening) = &mut state.opening {
+                        opening.has_asked |= has_asked;
+                    }
+                    // The model was told why, and insists.
+                    let insists = state.left == 0 && self.options.corrections > 0 && !has_asked;
+                    if let (Kind::ToolCall, Ruling::Deny { text }, true) = (&event.kind, &mut ruling, insists) {
+                        APOLOGY.clone_into(text);
+                    }
                     state.ruled += 1;
                     state.denied.extend(denied_call(&event, &ruling));
                     self.record_shown(state, &ruling).await?;
@@ -154,6 +220,39 @@ impl Life {
                 StreamAction::Refuse(refused) => return Err(self.refuse_input(502, refused, Bytes::new()).await?),
             };
             state.actions.extend(more);
+        }
+        Ok(())
+    }
+
+    /// Sends bytes to the client, unless the model may be asked again instead of them.
+    async fn release(&self, before: &SessionMemory, state: &mut StreamState, bytes: Vec<u8>) -> Result<(), Stop> {
+        match &mut state.opening {
+            Some(opening) if !state.stream.shows_anything() => {
+                opening.unsent.extend_from_slice(&bytes);
+                return Ok(());
+            }
+            Some(_) => self.send_opening(before, state).await?,
+            None => {}
+        }
+        self.send_released(before, state, bytes).await
+    }
+
+    /// Sends the beginning of the stream: it is the client's from here on.
+    async fn send_opening(&self, before: &SessionMemory, state: &mut StreamState) -> Result<(), Stop> {
+        match state.opening.take() {
+            Some(opening) if !opening.unsent.is_empty() => self.send_released(before, state, opening.unsent).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn send_released(&self, before: &SessionMemory, state: &mut StreamState, bytes: Vec<u8>) -> Result<(), Stop> {
+        // A client that has the end of a reply may send the next request at once.
+        if state.stream.is_complete() {
+            self.remember_once(before, state).await?;
+        }
+        // In shadow mode the client has the bytes as they came.
+        if !self.options.shadow {
+            self.perform(ExchangeStep::SendPiece(Bytes::from(bytes))).await?;
         }
         Ok(())
     }

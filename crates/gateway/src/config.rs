@@ -57,6 +57,8 @@ pub struct GatewayLimits {
     pub connections: usize,
     /// Exchanges in flight; more are answered with 503.
     pub exchanges: usize,
+    /// Sessions in memory if the store is private; beyond that, those that were idle longest end.
+    pub sessions: usize,
     /// Items of a session that are remembered by their hashes.
     pub items: usize,
     /// Bytes of a stream that are buffered until they are decided on.
@@ -90,6 +92,7 @@ impl Default for GatewayLimits {
             inflation: 100,
             connections: 10_000,
             exchanges: 4096,
+            sessions: 100_000,
             items: 20_000,
             held: 16 << 20,
             hold_back: 256,

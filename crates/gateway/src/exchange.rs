@@ -126,6 +126,14 @@ async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, ()> {
     .await
 }
 
+/// Waits until the client disconnects: from the exchange, or from the stream that it reads.
+async fn disconnected(client: &mut oneshot::Sender<Response<AnswerBody>>, pieces: Option<&Pieces>) {
+    match pieces {
+        Some(pieces) => pieces.gone().await,
+        None => client.closed().await,
+    }
+}
+
 /// Writes the record of an exchange.
 async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     gateway.metrics.exchange(account.api(), account.outcome());
@@ -333,7 +341,7 @@ impl HttpExchange {
         let asked = gateway.upstream.ask(&address, self.head.method.clone(), &path, headers, bytes);
         let answered = tokio::select! {
             answered = asked => answered,
-            () = self.client.closed() => return Err(Stop::Gone),
+            () = disconnected(&mut self.client, self.pieces.as_ref()) => return Err(Stop::Gone),
         };
         let response = answered.map_err(|none| {
             if none == NoAnswer::Unreachable {

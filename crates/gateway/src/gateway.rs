@@ -50,7 +50,7 @@ impl Gateway {
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*parts.store)?);
-        let sessions = Sessions::new(Arc::clone(&parts.store), parts.warden.idle);
+        let sessions = Sessions::new(Arc::clone(&parts.store), parts.warden.idle, config.limits.sessions);
         let mut tenants: Vec<String> = config.tenants.values().cloned().chain([EVERYBODY.to_owned()]).collect();
         tenants.sort_unstable();
         tenants.dedup();

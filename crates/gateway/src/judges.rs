@@ -26,6 +26,12 @@ use crate::telemetry::{Journal, Metrics};
 use crate::tenant_store::TenantStore;
 use crate::unavailable::Unavailable;
 
+/// The reason in the records of sessions that end because there are too many.
+const EVICTED: &str = "evicted";
+
+/// From how many events on a question takes so long that others have their turn after it.
+const LONG_QUESTION_EVENTS: usize = 32;
+
 /// Decisions that were saved together with the memory of the session.
 #[derive(Debug)]
 pub(crate) struct Decided {
@@ -95,6 +101,10 @@ impl Judges {
         let begun = Instant::now();
         let answers = self.ask(tenant, |warden, then| warden.decide(events, then)).await?;
         self.metrics.waited(begun.elapsed());
+        // A long request comes in many parts, and other requests of this thread have their turn in between.
+        if count >= LONG_QUESTION_EVENTS {
+            tokio::task::yield_now().await;
+        }
         if answers.len() != count {
             return Err(Unavailable { reason: "the warden decided fewer events than it was given".to_owned() });
         }
@@ -136,6 +146,11 @@ impl Judges {
     /// Returns the decision that an event would get.
     pub(crate) async fn preview(&self, tenant: &str, event: Event) -> Result<Preview, Unavailable> {
         self.ask(tenant, |warden, then| warden.preview(event, then)).await
+    }
+
+    /// Ends a session that is too many for the memory, and returns what it leaves unmet.
+    pub(crate) async fn finish(&self, tenant: &str, session: String) -> Result<Vec<Notice>, Unavailable> {
+        self.ask(tenant, |warden, then| warden.finish(session, EVICTED, then)).await
     }
 
     /// Records a refusal of input that is no event.

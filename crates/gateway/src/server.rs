@@ -95,10 +95,12 @@ impl Server {
         let (stopping, stopped) = watch::channel(false);
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
         let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
+        let ending = tokio::spawn(end_surplus(Arc::clone(&gateway)));
         let shared = Arc::clone(&gateway);
         let tidying = tokio::spawn(async move { shared.in_flight.clean_up(&shared.sessions).await });
         stop.await;
         sweeping.abort();
+        ending.abort();
         tidying.abort();
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         // Without open connections there is no receiver.
@@ -116,6 +118,30 @@ impl Server {
         let closed = tokio::task::spawn_blocking(move || shared.judges.close()).await;
         closed.map_err(|_| StartError::new("the gateway failed while it closed its ledger"))??;
         Ok(())
+    }
+}
+
+/// Ends the sessions that are too many for the memory.
+async fn end_surplus(gateway: Arc<Gateway>) {
+    loop {
+        for session in gateway.sessions.wait_for_surplus().await {
+            // An exchange in flight uses it.
+            let Some(_turn) = gateway.sessions.try_turn(&session.name) else { continue };
+            if !gateway.sessions.is_last_use(&session) {
+                continue;
+            }
+            // Both end while the turn is held: what the warden has judged and what the gateway has seen stay equal.
+            match gateway.judges.finish(&session.tenant, session.name.clone()).await {
+                Ok(notices) => {
+                    notices.iter().for_each(|_| gateway.journal.say(&gateway.metrics, "late", json!({})));
+                    gateway.sessions.forget(&session.name);
+                    gateway.metrics.sessions_evicted.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(unavailable) => {
+                    gateway.journal.say(&gateway.metrics, "evict", json!({"error": unavailable.reason}));
+                }
+            }
+        }
     }
 }
 

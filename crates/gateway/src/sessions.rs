@@ -13,16 +13,20 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use lictor_exchange::SessionMemory;
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{Notify, OwnedMutexGuard};
 
 use crate::clock::now;
 use crate::tenant_store::{escaped, prefix};
 use crate::unavailable::Unavailable;
 use memory_cache::MemoryCache;
+pub(crate) use memory_cache::SessionUse;
 
 /// The prefix of a tenant's memories in the store, and how many keys are read at once.
 const KEYS: &str = "gateway/session/";
 const KEYS_AT_ONCE: usize = 256;
+
+/// How many sessions end at once when there are too many in memory.
+const MAX_ENDED_AT_ONCE: usize = 64;
 
 /// A memory, with its stored form and version.
 #[derive(Clone, Debug, Default)]
@@ -62,8 +66,12 @@ pub(crate) struct Sessions {
     store: Arc<dyn Store>,
     /// The timeout after which a session without an exchange ends, and its memory is deleted.
     idle: Option<Span>,
+    /// How many sessions a private store may have.
+    limit: usize,
     busy: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     cache: Mutex<MemoryCache>,
+    /// Notified when a private store has too many sessions.
+    crowded: Notify,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -100,26 +108,33 @@ impl MemorySave {
 }
 
 impl Sessions {
-    pub(crate) fn new(store: Arc<dyn Store>, idle: Option<Span>) -> Sessions {
-        let cache = MemoryCache::new(!store.is_private());
-        Sessions { store, idle, busy: Mutex::default(), cache: Mutex::new(cache) }
+    /// Returns the sessions of a store. If it is private, it may have at most `limit` of them.
+    pub(crate) fn new(store: Arc<dyn Store>, idle: Option<Span>, limit: usize) -> Sessions {
+        let cache = Mutex::new(MemoryCache::new(!store.is_private()));
+        Sessions { store, idle, limit, busy: Mutex::default(), cache, crowded: Notify::new() }
     }
 
     /// Waits for the lock of a session.
     pub(crate) async fn turn(&self, session: &str) -> Turn {
-        let lock = {
-            let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-            if busy.len() > 1024 && busy.len().is_power_of_two() {
-                busy.retain(|_, lock| lock.strong_count() > 0);
-            }
-            let known = busy.get(session).and_then(Weak::upgrade);
-            known.unwrap_or_else(|| {
-                let lock = Arc::default();
-                busy.insert(session.to_owned(), Arc::downgrade(&lock));
-                lock
-            })
-        };
-        Turn(lock.lock_owned().await)
+        Turn(self.lock(session).lock_owned().await)
+    }
+
+    /// Returns the lock of a session, unless an exchange has it.
+    pub(crate) fn try_turn(&self, session: &str) -> Option<Turn> {
+        self.lock(session).try_lock_owned().ok().map(Turn)
+    }
+
+    fn lock(&self, session: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        if busy.len() > 1024 && busy.len().is_power_of_two() {
+            busy.retain(|_, lock| lock.strong_count() > 0);
+        }
+        let known = busy.get(session).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| {
+            let lock = Arc::default();
+            busy.insert(session.to_owned(), Arc::downgrade(&lock));
+            lock
+        })
     }
 
     fn cache(&self) -> std::sync::MutexGuard<'_, MemoryCache> {
@@ -154,8 +169,16 @@ impl Sessions {
         }
         let damaged = || Unavailable { reason: "the stored memory of a session cannot be read".to_owned() };
         let memory = StoredMemory::read(stored.version, stored.value).ok_or_else(damaged)?;
-        self.cache().insert(session, &memory);
+        self.cache_memory(tenant, session, &memory);
         Ok(self.unless_over(memory))
+    }
+
+    fn cache_memory(&self, tenant: &str, session: &str, memory: &StoredMemory) {
+        let mut cache = self.cache();
+        cache.insert(tenant, session, memory);
+        if self.store.is_private() && cache.len() > self.limit {
+            self.crowded.notify_one();
+        }
     }
 
     fn unless_over(&self, stored: StoredMemory) -> StoredMemory {
@@ -176,7 +199,7 @@ impl Sessions {
         let used = now();
         if self.store.is_private() {
             let saved = StoredMemory::live(memory, used);
-            self.cache().insert(session, &saved);
+            self.cache_memory(tenant, session, &saved);
             return Ok(Some(saved));
         }
         let bytes = memory.to_bytes(used);
@@ -185,7 +208,7 @@ impl Sessions {
         match self.blocking(move |store| store.save(&[change])).await? {
             Ok(version) => {
                 let saved = StoredMemory { memory, version: Some(version), bytes: bytes.into(), used };
-                self.cache().insert(session, &saved);
+                self.cache_memory(tenant, session, &saved);
                 Ok(Some(saved))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
@@ -227,6 +250,7 @@ impl Sessions {
     /// Returns the memory that was saved under this version, and whether it is the next one.
     pub(crate) fn saved(
         &self,
+        tenant: &str,
         session: &str,
         save: &MemorySave,
         all_forwarded: bool,
@@ -238,7 +262,7 @@ impl Sessions {
         };
         if is_next || !saved.is_new() {
             saved.version = Some(version);
-            self.cache().insert(session, &saved);
+            self.cache_memory(tenant, session, &saved);
         }
         (saved, is_next)
     }
@@ -255,6 +279,27 @@ impl Sessions {
             self.save(tenant, session, &stored, Arc::clone(&loaded.memory)).await?;
         }
         Ok(())
+    }
+
+    /// Waits until a private store has too many sessions, and returns some to end: those that were idle longest.
+    pub(crate) async fn wait_for_surplus(&self) -> Vec<SessionUse> {
+        self.crowded.notified().await;
+        let cache = self.cache();
+        let surplus = cache.len().saturating_sub(self.limit);
+        if surplus > MAX_ENDED_AT_ONCE {
+            self.crowded.notify_one();
+        }
+        cache.oldest(surplus.min(MAX_ENDED_AT_ONCE))
+    }
+
+    /// Whether a session was not used again.
+    pub(crate) fn is_last_use(&self, session: &SessionUse) -> bool {
+        self.cache().last_use(&session.name) == Some(session.number)
+    }
+
+    /// Forgets the memory of a session that has ended.
+    pub(crate) fn forget(&self, session: &str) {
+        self.cache().remove(session);
     }
 
     /// Deletes the memories of a tenant's sessions that have timed out. Returns how many there were.

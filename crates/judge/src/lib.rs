@@ -4,6 +4,7 @@ mod bulk;
 pub mod decision;
 pub mod finding;
 pub mod guard;
+mod history_set;
 mod history_times;
 mod identity;
 mod label;
@@ -35,7 +36,7 @@ use monitor_group::MonitorGroup;
 pub(crate) use monitor_group::{Restart, Violation, Violations};
 pub(crate) use prepared::{Prepared, Provers};
 pub(crate) use saved::SavedState;
-pub use saved::{RestoreError, SavedHistories};
+pub use saved::{HistoryKey, RestoreError, SavedHistories, TouchedHistory};
 pub use shared_history::HistoryEvent;
 use shared_history::SharedHistories;
 pub use state::{SessionState, ViolationCount};
@@ -213,11 +214,49 @@ impl Judge {
         self.shared.save(self.prepared())
     }
 
-    /// Returns the histories across sessions that were read or changed since the last call, each under its own key and
-    /// with its last moments only. `None` stands for a history that was read and does not exist.
-    pub fn take_touched_histories(&mut self) -> Vec<(String, Option<SavedHistories>)> {
+    /// Returns the histories across sessions that were read or changed since the last call.
+    pub fn take_touched_histories(&mut self) -> Vec<TouchedHistory> {
         let prepared = Arc::clone(self.prepared());
         self.shared.take_touched(&prepared)
+    }
+
+    /// Takes back histories that were [touched](Judge::take_touched_histories): they count as read since the last call.
+    pub fn touch_histories(&mut self, keys: impl IntoIterator<Item = HistoryKey>) {
+        self.shared.touch(keys);
+    }
+
+    /// Forgets the histories that were read or changed since the last call, and returns them. The caller has their state
+    /// from before, and loads it at once or when they are [missing](Judge::take_missing_histories).
+    pub fn forget_touched_histories(&mut self) -> Vec<HistoryKey> {
+        self.shared.forget_touched()
+    }
+
+    /// Lets the caller load histories when they are needed: one that is not in memory is
+    /// [missing](Judge::take_missing_histories), and does not simply begin.
+    pub fn load_histories_on_demand(&mut self) {
+        self.shared.missing.get_or_insert_default();
+    }
+
+    /// Returns the histories that were read since the last call and are not in memory. The findings since then are
+    /// void: the caller restores or [begins](Judge::begin_history) these histories and judges again.
+    pub fn take_missing_histories(&mut self) -> Vec<HistoryKey> {
+        self.shared.take_missing()
+    }
+
+    /// Returns when the next deadline of a restored history passes.
+    pub fn history_due(&self, saved: &SavedHistories) -> Option<Time> {
+        self.shared.due_of(saved)
+    }
+
+    /// Begins a missing history that the caller does not have.
+    pub fn begin_history(&mut self, missing: &HistoryKey) {
+        self.shared.begin(missing);
+    }
+
+    /// Removes the unchanged histories that were idle longest from memory, so that about `most` of each kind stay.
+    /// Returns the keys of those that were removed.
+    pub fn make_room_for_histories(&mut self, most: usize) -> Vec<String> {
+        self.shared.make_room(most)
     }
 
     /// Forgets which histories were read since the last call, for a caller that has the only copy of them.

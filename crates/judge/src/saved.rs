@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use lictor_logic::Snapshot;
+use lictor_logic::{Snapshot, Time};
 use serde::{Deserialize, Serialize};
 
 use super::prepared::Prepared;
-use super::shared_history::{Kept, SharedHistories, SharedHistory};
+use super::shared_history::SharedHistories;
 use super::{Judge, SessionState, ViolationCount};
+use crate::history_set::{HistorySet, SharedHistory};
 use crate::label::Owner;
 use crate::label::{Context, SavedContext};
 use crate::trail::{SavedTrail, Trail};
@@ -39,6 +40,33 @@ struct SavedHistory {
     lag: Option<i64>,
 }
 
+/// A history across sessions that was read or changed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TouchedHistory {
+    /// Its key.
+    pub key: HistoryKey,
+    /// Its state, with its last moments only; none if it was read and does not exist.
+    pub saved: Option<SavedHistories>,
+    /// The time at which its next deadline passes.
+    pub due: Option<Time>,
+}
+
+/// The key of a history across sessions.
+#[derive(Clone, Debug)]
+pub struct HistoryKey {
+    text: String,
+    place: usize,
+    owner: Owner,
+}
+
+impl HistoryKey {
+    /// Returns the key as text, by which a store keeps the history.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
 /// Why saved data cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreError {
@@ -62,42 +90,85 @@ impl std::error::Error for RestoreError {}
 impl SharedHistories {
     pub(super) fn save(&self, prepared: &Prepared) -> SavedHistories {
         let mut histories = Vec::new();
-        for Kept { history, group, shared, .. } in &self.kept {
-            let mut of_kind: Vec<(&Owner, &SharedHistory)> = shared.iter().collect();
-            of_kind.sort_unstable_by_key(|(owner, _)| *owner);
-            for (owner, SharedHistory { standing, trail, lag, .. }) in of_kind {
-                let (history, owner, standing) = (*history, owner.clone(), group.save(standing));
+        for kept in &self.kept {
+            for (owner, SharedHistory { standing, trail, lag, .. }) in kept.histories() {
+                let (history, owner, standing) = (kept.history, owner.clone(), kept.group.save(standing));
                 histories.push(SavedHistory { history, owner, standing, trail: trail.save(prepared, 0), lag: *lag });
             }
         }
         SavedHistories { version: VERSION, histories }
     }
 
-    /// Returns the histories that were read or changed since the last call, each under its own key; `None` for one that
-    /// was read and does not exist.
-    pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<(String, Option<SavedHistories>)> {
-        let mut touched = BTreeMap::new();
-        for (place, owner) in std::mem::take(&mut self.consulted) {
-            if let Some(kept) = self.kept.get(place) {
-                touched.insert(owner.key(kept.history), (place, owner));
-            }
-        }
-        for (place, kept) in self.kept.iter_mut().enumerate() {
-            for (owner, shared_history) in
-                kept.shared.iter_mut().filter(|(_, shared_history)| shared_history.is_changed)
-            {
-                shared_history.is_changed = false;
-                touched.insert(owner.key(kept.history), (place, owner.clone()));
-            }
-        }
-        let saved = |(place, owner): (usize, Owner)| {
-            let Kept { history, group, shared, .. } = &self.kept[place];
-            let SharedHistory { standing, trail, lag, .. } = shared.get(&owner)?;
-            let (standing, trail) = (group.save(standing), trail.save_last(prepared, MOST_SAVED));
-            let saved = SavedHistory { history: *history, owner, standing, trail, lag: *lag };
-            Some(SavedHistories { version: VERSION, histories: vec![saved] })
+    /// Returns the histories that were read or changed since the last call.
+    pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<TouchedHistory> {
+        let touched = self.take_touched_owners();
+        let saved = |(text, (place, owner)): (String, (usize, Owner))| {
+            let kept = &self.kept[place];
+            let due = kept.due(&owner);
+            let saved = kept.history(&owner).filter(|history| !history.is_new()).map(|shared_history| {
+                let SharedHistory { standing, trail, lag, .. } = shared_history;
+                let (standing, trail) = (kept.group.save(standing), trail.save_last(prepared, MOST_SAVED));
+                let saved = SavedHistory { history: kept.history, owner: owner.clone(), standing, trail, lag: *lag };
+                SavedHistories { version: VERSION, histories: vec![saved] }
+            });
+            TouchedHistory { key: HistoryKey { text, place, owner }, saved, due }
         };
-        touched.into_iter().map(|(key, of)| (key, saved(of))).collect()
+        touched.into_iter().map(saved).collect()
+    }
+
+    /// Forgets the histories that were read or changed since the last call, and returns them.
+    pub(super) fn forget_touched(&mut self) -> Vec<HistoryKey> {
+        let touched = self.take_touched_owners();
+        touched.values().for_each(|(place, owner)| self.kept[*place].remove(owner));
+        touched.into_iter().map(|(text, (place, owner))| HistoryKey { text, place, owner }).collect()
+    }
+
+    /// Takes note that histories were read, as if they were read now.
+    pub(super) fn touch(&mut self, keys: impl IntoIterator<Item = HistoryKey>) {
+        self.consulted.extend(keys.into_iter().map(|key| (key.place, key.owner)));
+    }
+
+    fn take_touched_owners(&mut self) -> BTreeMap<String, (usize, Owner)> {
+        let consulted = std::mem::take(&mut self.consulted).into_iter();
+        let kinds = self.kept.iter_mut().enumerate();
+        let changed = kinds.flat_map(|(place, kept)| kept.take_changed().into_iter().map(move |owner| (place, owner)));
+        let touched: Vec<(usize, Owner)> = consulted.chain(changed.collect::<Vec<_>>()).collect();
+        touched.into_iter().map(|(place, owner)| (owner.key(self.kept[place].history), (place, owner))).collect()
+    }
+
+    /// Returns the next time at which a deadline of these histories passes, if they are in memory.
+    pub(super) fn due_of(&self, saved: &SavedHistories) -> Option<Time> {
+        let due = |saved: &SavedHistory| {
+            let set = self.kept.iter().find(|kept| kept.history == saved.history)?;
+            set.due(&saved.owner)
+        };
+        saved.histories.iter().filter_map(due).min()
+    }
+
+    /// Adds a missing history that does not exist elsewhere, so that it begins.
+    pub(super) fn begin(&mut self, missing: &HistoryKey) {
+        let kept = &mut self.kept[missing.place];
+        if !kept.has(&missing.owner) {
+            let history = SharedHistory::new(kept.group.start(), Trail::default(), None);
+            kept.insert(missing.owner.clone(), history);
+        }
+    }
+
+    /// Returns the histories that were read since the last call and are not in memory.
+    pub(super) fn take_missing(&mut self) -> Vec<HistoryKey> {
+        let missing = self.missing.as_mut().map(std::mem::take).unwrap_or_default().into_iter();
+        missing
+            .map(|(place, owner)| HistoryKey { text: owner.key(self.kept[place].history), place, owner })
+            .collect()
+    }
+
+    /// Removes the unchanged histories that were idle longest, so that `most` of each kind stay, and returns their keys.
+    pub(super) fn make_room(&mut self, most: usize) -> Vec<String> {
+        let removed = |kept: &mut HistorySet| {
+            let owners = kept.make_room(most);
+            owners.into_iter().map(|owner| owner.key(kept.history)).collect::<Vec<_>>()
+        };
+        self.kept.iter_mut().flat_map(removed).collect()
     }
 
     /// Forgets which histories were read, for a caller that need not save them.
@@ -146,7 +217,7 @@ impl SharedHistories {
 
     fn take_over(&mut self, restored: Vec<HashMap<Owner, SharedHistory>>) {
         for (kept, shared) in self.kept.iter_mut().zip(restored) {
-            kept.shared.extend(shared);
+            shared.into_iter().for_each(|(owner, history)| kept.insert(owner, history));
         }
     }
 }

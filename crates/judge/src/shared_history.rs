@@ -7,11 +7,11 @@ use lictor_logic::{Time, TraceState};
 use super::monitor_group::{MonitorGroup, Violations};
 use super::prepare::MonitorGroups;
 use super::prepared::{Prepared, Provers};
+use crate::history_set::{HistorySet, SharedHistory};
 use crate::finding::Finding;
 use crate::identity::Identity;
 use crate::label::{Labels, Owner, Whose};
 use crate::trail::{EventSummary, Later, Trail};
-use lictor_policy::History;
 
 /// How many moments of one history are kept for witnesses. Verdicts do not need them: they are exact for any length.
 const MOST_RECORDED: usize = 100_000;
@@ -19,46 +19,11 @@ const MOST_RECORDED: usize = 100_000;
 /// The properties judged over more than one session, and all their histories.
 #[derive(Debug, Default)]
 pub(super) struct SharedHistories {
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<HistorySet>,
     /// The histories that were read, with the index of their kind.
     pub(super) consulted: Vec<(usize, Owner)>,
-}
-
-/// The properties that are judged over histories of one kind.
-#[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) history: History,
-    pub(super) group: MonitorGroup,
-    /// Owner names come from logs: the map has its own random seed, so that logs cannot force collisions.
-    pub(super) shared: HashMap<Owner, SharedHistory>,
-    /// How many missing events may belong to any of these histories, present or future.
-    pub(super) missed: u64,
-    /// The properties that have been undecidable since then.
-    pub(super) lost: BTreeSet<usize>,
-}
-
-/// One history.
-#[derive(Clone, Debug)]
-pub(super) struct SharedHistory {
-    /// Whether it changed since it was last saved.
-    pub(super) is_changed: bool,
-    pub(super) standing: TraceState,
-    /// A second state of the same history, so that a preview copies nothing.
-    spare: Option<TraceState>,
-    /// The second state while it is ahead by a previewed event, with the turn of that event.
-    ahead: Option<(u64, TraceState)>,
-    pub(super) trail: Trail,
-    /// By how much the clock of its events is behind the one that they were received by, in nanoseconds. Each history
-    /// has its own, so that no event moves the clock of a history that it does not belong to.
-    pub(super) lag: Option<i64>,
-    /// How many of the missing events it has processed.
-    missed: u64,
-}
-
-impl SharedHistory {
-    pub(super) fn new(standing: TraceState, trail: Trail, lag: Option<i64>) -> SharedHistory {
-        SharedHistory { is_changed: false, standing, spare: None, ahead: None, trail, lag, missed: 0 }
-    }
+    /// The histories that were read and are not in memory, if they may be elsewhere.
+    pub(super) missing: Option<BTreeSet<(usize, Owner)>>,
 }
 
 /// An event with what histories across sessions need of it.
@@ -93,13 +58,15 @@ impl HistoryEvent {
 
 impl SharedHistories {
     pub(super) fn new(groups: MonitorGroups) -> SharedHistories {
-        let kept = |(history, group)| Kept { history, group, shared: HashMap::new(), missed: 0, lost: BTreeSet::new() };
-        SharedHistories { kept: groups.into_iter().map(kept).collect(), consulted: Vec::new() }
+        let kept = groups.into_iter().map(|(history, group)| HistorySet::new(history, group)).collect();
+        SharedHistories { kept, consulted: Vec::new(), missing: None }
     }
 
     /// Returns the same properties without any history.
     pub(super) fn fork(&self) -> SharedHistories {
-        SharedHistories::new(self.kept.iter().map(|kept| (kept.history, kept.group.clone())).collect())
+        let mut fork = SharedHistories::new(self.kept.iter().map(|kept| (kept.history, kept.group.clone())).collect());
+        fork.missing = self.missing.as_ref().map(|_| BTreeSet::new());
+        fork
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -126,12 +93,15 @@ impl SharedHistories {
         provers: &mut Provers,
     ) -> (Vec<(usize, Finding)>, Vec<usize>) {
         let (mut findings, mut doubts, nothing) = (Vec::new(), Vec::new(), Trail::default());
-        let owners = history_event.owners.iter().enumerate();
-        let consulted = owners.flat_map(|(place, owners)| owners.iter().map(move |owner| (place, owner.clone())));
-        self.consulted.extend(consulted);
-        for (Kept { group, shared, .. }, owners) in self.kept.iter_mut().zip(&history_event.owners) {
+        for (place, owner) in history_event.owners() {
+            self.consulted.push((place, owner.clone()));
+            if let Some(missing) = self.missing.as_mut().filter(|_| !self.kept[place].has(owner)) {
+                missing.insert((place, owner.clone()));
+            }
+        }
+        for (kept, owners) in self.kept.iter_mut().zip(&history_event.owners) {
             for owner in owners {
-                let mut known = shared.get_mut(owner);
+                let (group, mut known) = kept.group_and_history(owner);
                 let mut standing = match &mut known {
                     Some(shared_history) => {
                         shared_history.spare.take().unwrap_or_else(|| shared_history.standing.clone())
@@ -170,10 +140,11 @@ impl SharedHistories {
         provers: &mut Provers,
     ) -> (Vec<(usize, Finding)>, Vec<usize>) {
         let lost: Vec<BTreeSet<usize>> = self.kept.iter().map(|kept| kept.lost.clone()).collect();
-        let mut histories: HashMap<(usize, Owner), Option<SharedHistory>> = HashMap::new();
+        let mut histories: HashMap<(usize, Owner), (Option<SharedHistory>, bool)> = HashMap::new();
         for (place, owners) in before.iter().flat_map(|event| event.owners.iter().enumerate()) {
             for owner in owners {
-                let known = || self.kept[place].shared.get(owner).cloned();
+                let kept = &self.kept[place];
+                let known = || (kept.history(owner).cloned(), kept.is_changed(owner));
                 histories.entry((place, owner.clone())).or_insert_with(known);
             }
         }
@@ -181,12 +152,8 @@ impl SharedHistories {
             self.observe(event.clone(), provers);
         }
         let previewed = self.preview(event, provers);
-        for ((place, owner), history) in histories {
-            let shared = &mut self.kept[place].shared;
-            match history {
-                Some(history) => drop(shared.insert(owner, history)),
-                None => drop(shared.remove(&owner)),
-            }
+        for ((place, owner), (history, was_changed)) in histories {
+            self.kept[place].put_back(owner, history, was_changed);
         }
         self.kept.iter_mut().zip(lost).for_each(|(kept, lost)| kept.lost = lost);
         previewed
@@ -197,23 +164,22 @@ impl SharedHistories {
         let mut findings = Vec::new();
         let HistoryEvent { owners, labels, summary, turn, received, .. } = history_event;
         let lag = received.zip(summary.time).map(|(received, time)| received.0.saturating_sub(time.0));
-        for (Kept { group, shared, missed, lost, .. }, owners) in self.kept.iter_mut().zip(owners) {
+        for (kept, owners) in self.kept.iter_mut().zip(owners) {
             for owner in owners {
-                let shared_history =
-                    shared.entry(owner).or_insert_with(|| SharedHistory::new(group.start(), Trail::default(), None));
-                shared_history.is_changed = true;
-                // A clock never goes back: a late event does not postpone deadlines.
-                shared_history.lag = shared_history.lag.into_iter().chain(lag).min();
-                shared_history.take_in(*missed, group, lost, &provers.prepared);
-                // If this event was previewed, the second state has read it already.
-                shared_history.spare =
-                    shared_history.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
-                let mut violations = rule(group, &mut shared_history.standing, &labels, summary.time, provers);
-                violations.broken.retain(|broken| !lost.contains(&broken.property));
-                let later = Later::event(&labels, &summary, &violations);
-                findings.append(&mut shared_history.trail.findings(provers, &violations.broken, later));
-                shared_history.trail.append(&mut labels.clone(), summary.clone(), &violations);
-                shared_history.trail.keep(MOST_RECORDED);
+                kept.change(&owner, |group, missed, lost, shared_history| {
+                    // A clock never goes back: a late event does not postpone deadlines.
+                    shared_history.lag = shared_history.lag.into_iter().chain(lag).min();
+                    shared_history.take_in(missed, group, lost, &provers.prepared);
+                    // If this event was previewed, the second state has read it already.
+                    shared_history.spare =
+                        shared_history.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
+                    let mut violations = rule(group, &mut shared_history.standing, &labels, summary.time, provers);
+                    violations.broken.retain(|broken| !lost.contains(&broken.property));
+                    let later = Later::event(&labels, &summary, &violations);
+                    findings.append(&mut shared_history.trail.findings(provers, &violations.broken, later));
+                    shared_history.trail.append(&mut labels.clone(), summary.clone(), &violations);
+                    shared_history.trail.keep(MOST_RECORDED);
+                });
             }
         }
         findings
@@ -234,39 +200,21 @@ impl SharedHistories {
     /// Advances the clocks of all histories, each as far as its events are behind, and returns the missed deadlines.
     pub(super) fn tick(&mut self, now: Time, provers: &mut Provers) -> Vec<(usize, Finding)> {
         let mut findings = Vec::new();
-        for Kept { group, shared, lost, .. } in &mut self.kept {
-            let mut owners: Vec<(&Owner, &mut SharedHistory)> = shared.iter_mut().collect();
-            owners.sort_unstable_by_key(|(owner, _)| *owner);
-            for (_, SharedHistory { is_changed, standing, spare, ahead, trail, lag, .. }) in owners {
-                let now = Time(now.0.saturating_sub(lag.unwrap_or_default()));
-                if group.deadline(standing).is_none_or(|due| due > now) {
-                    continue;
-                }
-                *is_changed = true;
-                (*spare, *ahead) = (None, None);
-                let mut violations = Violations::default();
-                group.tick(standing, now, &provers.prepared, &mut violations);
-                violations.broken.retain(|broken| !lost.contains(&broken.property));
-                findings.append(&mut trail.findings(provers, &violations.broken, Later::Time(now)));
-                trail.pass(now, &violations);
+        for kept in &mut self.kept {
+            for owner in kept.due_by(now) {
+                kept.change(&owner, |group, _, lost, shared_history| {
+                    let SharedHistory { standing, spare, ahead, trail, lag, .. } = shared_history;
+                    let now = Time(now.0.saturating_sub(lag.unwrap_or_default()));
+                    (*spare, *ahead) = (None, None);
+                    let mut violations = Violations::default();
+                    group.tick(standing, now, &provers.prepared, &mut violations);
+                    violations.broken.retain(|broken| !lost.contains(&broken.property));
+                    findings.append(&mut trail.findings(provers, &violations.broken, Later::Time(now)));
+                    trail.pass(now, &violations);
+                });
             }
         }
         findings
-    }
-}
-
-impl SharedHistory {
-    /// Processes the events that went missing since the last event of this history.
-    fn take_in(&mut self, missed: u64, group: &mut MonitorGroup, lost: &mut BTreeSet<usize>, prepared: &Prepared) {
-        if self.missed == missed {
-            return;
-        }
-        (self.spare, self.ahead) = (None, None);
-        // Their violations are dropped: only properties that count positions can be violated by any missing event, and
-        // those are lost already.
-        let given_up = group.miss(&mut self.standing, missed - self.missed, prepared, &mut Violations::default());
-        lost.extend(given_up);
-        self.missed = missed;
     }
 }
 

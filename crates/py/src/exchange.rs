@@ -180,6 +180,17 @@ impl Exchange {
         })
     }
 
+    /// Returns the next request to the model, if all calls of the stream that has ended are denied.
+    fn take_next_request<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let next = self.exchange.lock().unwrap_or_else(PoisonError::into_inner).take_next_request();
+        next.map(|bytes| PyBytes::new(py, &bytes))
+    }
+
+    /// Ends a streamed reply if the model gave no other stream when it was asked again.
+    fn no_stream<'py>(&self, py: Python<'py>) -> PyResult<JudgedPiece<'py>> {
+        self.piece(py, |exchange, parts| exchange.no_stream(parts))
+    }
+
     /// Ends a streamed reply after a disconnect.
     fn cut<'py>(&self, py: Python<'py>) -> PyResult<JudgedPiece<'py>> {
         self.piece(py, |exchange, parts| exchange.end(parts, true))

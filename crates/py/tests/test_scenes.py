@@ -32,7 +32,8 @@ class Network:
             return self.ask_again(request.read().decode())
         self.upstream = request.read().decode()
         if "stream" in self.turn:
-            return http.Response(200, headers={"content-type": "text/event-stream"}, stream=Pieces(self.turn))
+            stream = Pieces(self.turn["stream"], self.turn.get("cut", False))
+            return http.Response(200, headers={"content-type": "text/event-stream"}, stream=stream)
         return http.Response(200, headers={"content-type": "application/json"}, content=json.dumps(self.turn["reply"]))
 
 
@@ -41,18 +42,21 @@ class Network:
         if len(self.again) == len(replies):
             return http.Response(500, content=b"{}")
         self.again.append(body)
+        if "stream" in self.turn:
+            stream = Pieces(replies[len(self.again) - 1], False)
+            return http.Response(200, headers={"content-type": "text/event-stream"}, stream=stream)
         reply = json.dumps(replies[len(self.again) - 1])
         return http.Response(200, headers={"content-type": "application/json"}, content=reply)
 
 
 class Pieces(http.SyncByteStream):  # type: ignore[name-defined,misc]
-    def __init__(self, turn: Dict[str, Any]) -> None:
-        self.turn = turn
+    def __init__(self, pieces: List[str], is_cut: bool) -> None:
+        self.pieces, self.is_cut = pieces, is_cut
 
     def __iter__(self) -> Iterator[bytes]:
-        for piece in self.turn["stream"]:
+        for piece in self.pieces:
             yield piece.encode()
-        if self.turn.get("cut"):
+        if self.is_cut:
             raise http.ReadError("cut")
 
 

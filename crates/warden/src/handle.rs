@@ -101,6 +101,21 @@ impl WardenHandle {
         }
     }
 
+    /// [Ends a session](Warden::finish_with_cause).
+    pub fn finish(
+        &self,
+        session: String,
+        cause: &'static str,
+        then: impl FnOnce(Result<Vec<Notice>, Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Finish(session, cause, Box::new(then))),
+            Mode::Direct(direct) => {
+                direct.ask(|warden, now| warden.finish_with_cause(&session, cause, now), then);
+            },
+        }
+    }
+
     /// Records refused input that is no event.
     pub fn refuse(&self, refused: RefusedInput, then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static) {
         match &self.mode {

@@ -90,6 +90,26 @@ impl Held {
         }
     }
 
+    /// Returns the names of the answers by id.
+    pub(crate) fn names_by_id(&self) -> Vec<String> {
+        self.answered.iter().filter(|(name, _)| is_by_id(name)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Forgets the answers by id except the last ones of these names: those before them were returned.
+    pub(crate) fn keep_by_id(&mut self, names: &[String]) {
+        let mut left = names.to_vec();
+        let mut kept: Vec<(String, PastAnswer)> = Vec::with_capacity(self.answered.len());
+        for (name, past) in self.answered.drain(..).rev() {
+            let place = left.iter().position(|known| *known == name);
+            if !is_by_id(&name) || place.is_some() {
+                place.map(|place| left.swap_remove(place));
+                kept.push((name, past));
+            }
+        }
+        kept.reverse();
+        self.answered = kept;
+    }
+
     /// Drops the oldest answers.
     pub(crate) fn trim_answers(&mut self) {
         let surplus = self.answered.len().saturating_sub(MAX_ANSWERED);

@@ -4,10 +4,13 @@
 //! |---|---|
 //! | `session/NAME/state` | the state of a session, without its trail |
 //! | `session/NAME/trail/N` | the moments and the answers from one save to the next |
-//! | `history/KEY` | the state of a history across sessions |
+//! | `histories/KEY` | the state of a history across sessions |
+//! | `history-due/TIME/KEY` | a history that has a deadline at this time |
+//! | `history/KEY` | the same of an older version, which had no index by time |
 //! | `due/TIME/NAME` | a session that has a deadline or a timeout at this time |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
+use lictor_judge::SavedHistories;
 use lictor_judge::guard::{SavedGuardSession, SavedMoments};
 use lictor_logic::Time;
 use serde::de::DeserializeOwned;
@@ -19,9 +22,14 @@ use crate::error::WardenError;
 /// The prefix of the keys of sessions that are due.
 pub(crate) const DUE: &str = "due/";
 
+/// The prefixes of the keys of histories, of histories that are due, and of those of an older version.
+pub(crate) const HISTORIES: &str = "histories/";
+pub(crate) const HISTORIES_DUE: &str = "history-due/";
+pub(crate) const OLD_HISTORIES: &str = "history/";
+
 /// Whether a key is one of those above, rather than one of the [extra changes](crate::ExtraChanges).
 pub(crate) fn is_own(key: &str) -> bool {
-    ["session/", "history/", DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
+    ["session/", HISTORIES, HISTORIES_DUE, OLD_HISTORIES, DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// The state of a session without its trail, which is kept in parts so that a save costs only what it adds.
@@ -54,6 +62,15 @@ pub(crate) struct KeptPart {
     /// The names of events, and their answers: a duplicate event is decided once.
     pub(crate) answered: Vec<(String, String)>,
     pub(crate) moments: SavedMoments,
+}
+
+/// A history across sessions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptHistory {
+    /// The time of its `history-due` key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) due: Option<Time>,
+    pub(crate) saved: SavedHistories,
 }
 
 /// Longer names are replaced by their hash.
@@ -89,7 +106,12 @@ pub(crate) fn parts(session: &str) -> String {
 }
 
 pub(crate) fn history(key: &str) -> String {
-    format!("history/{}", escaped(key))
+    format!("{HISTORIES}{}", escaped(key))
+}
+
+/// Returns the key of a history that is due; its value is the key of the history.
+pub(crate) fn history_due(time: Time, history: &str) -> String {
+    format!("{HISTORIES_DUE}{:016x}/{}", time.0.max(0), history.trim_start_matches(HISTORIES))
 }
 
 /// Returns the prefix of one ledger's outbox, by its first key: processes with a ledger each may share a store.
@@ -106,9 +128,9 @@ pub(crate) fn due(time: Time, session: &str) -> String {
     format!("{DUE}{:016x}/{}", time.0.max(0), escaped(session))
 }
 
-/// Returns the time of a `due` key.
+/// Returns the time of a `due` or `history-due` key.
 pub(crate) fn due_time(key: &str) -> Option<Time> {
-    let (time, _) = key.strip_prefix(DUE)?.split_once('/')?;
+    let (time, _) = key.strip_prefix(DUE).or_else(|| key.strip_prefix(HISTORIES_DUE))?.split_once('/')?;
     Some(Time(i64::from_str_radix(time, 16).ok()?))
 }
 

@@ -14,6 +14,7 @@ mod answer;
 mod error;
 mod handle;
 mod held;
+mod histories;
 mod kept;
 mod live;
 mod live_saving;

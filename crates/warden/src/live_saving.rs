@@ -62,7 +62,7 @@ impl Warden {
             return Ok(());
         }
         let version = self.store.save(&changes)?;
-        self.note_saved_histories(touched, version);
+        self.note_saved_histories(touched, Some(version));
         saved.into_iter().for_each(|saved| self.note_saved(saved, version));
         Ok(())
     }

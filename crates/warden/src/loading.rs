@@ -1,7 +1,5 @@
 //! Brings sessions into memory, and evicts them.
 
-use lictor_judge::SavedHistories;
-
 use crate::error::WardenError;
 use crate::held::{Held, PastAnswer};
 use crate::kept::{self, KeptPart, KeptSession};
@@ -62,18 +60,24 @@ impl Warden {
         Ok(())
     }
 
-    /// Evicts sessions, and loads the histories again: the store has the newer state.
+    /// Evicts sessions and the histories that they touched: the store has the newer state.
     pub(crate) fn evict<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) -> Result<(), WardenError> {
         if self.live.is_some() {
             self.lose_changing(sessions);
             return Ok(());
         }
+        self.release_sessions(sessions);
+        self.forget_touched_histories();
+        Ok(())
+    }
+
+    /// Removes sessions from memory.
+    pub(crate) fn release_sessions<'a>(&mut self, sessions: impl IntoIterator<Item = &'a String>) {
         for session in sessions {
             self.guard.release(session);
             self.held.remove(session);
             self.announced.retain(|(of, _)| of != session);
         }
-        self.load_histories()
     }
 
     /// Evicts everything after a panic, which may have left the state in memory incomplete. Records that are in the
@@ -84,6 +88,7 @@ impl Warden {
         if self.live.is_some() {
             return Ok(());
         }
+        self.open_histories()?;
         self.unsure.extend(all);
         self.unwritten.clear();
         self.written.clear();
@@ -97,23 +102,10 @@ impl Warden {
         self.catch_up()
     }
 
-    /// Loads the histories across sessions from the store.
-    pub(crate) fn load_histories(&mut self) -> Result<(), WardenError> {
-        self.histories.clear();
-        self.guard.clear_histories();
-        for (key, stored) in self.store.scan("history/")? {
-            let saved: SavedHistories = kept::read(&stored.value, &key)?;
-            // Properties that are the same in both policies continue.
-            let restored = self.guard.migrate_histories(&saved);
-            restored.map_err(|error| WardenError::Restore { key: key.clone(), error })?;
-            self.histories.insert(key, stored.version);
-        }
-        Ok(())
-    }
-
-    /// Evicts the sessions that were idle longest.
+    /// Evicts the sessions and histories that were idle longest.
     pub(crate) fn make_room(&mut self) {
         let most = self.options.most_sessions.max(1);
+        self.make_room_for_histories(most);
         if self.held.len() <= most + most / 8 {
             return;
         }

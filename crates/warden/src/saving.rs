@@ -60,6 +60,7 @@ impl Warden {
                 Ok(version) => Some(version),
                 Err(error) => {
                     self.written = written;
+                    self.note_saved_histories(touched, None);
                     return Err(error.into());
                 }
             },
@@ -67,7 +68,7 @@ impl Warden {
         // Only now: if the save fails, the announced records belong to the next one.
         self.announced.clear();
         if let Some(version) = version {
-            self.note_saved_histories(touched, version);
+            self.note_saved_histories(touched, Some(version));
             saved.into_iter().for_each(|saved| self.note_saved(saved, version));
             outgoing.iter_mut().for_each(|waiting| waiting.version = version);
         }
@@ -77,28 +78,6 @@ impl Warden {
             self.held.remove(session);
         }
         Ok((outgoing, version))
-    }
-
-    /// Adds the changes that save the histories across sessions, and returns the keys of those that exist. Histories
-    /// that were only read are saved as well: a decision is valid only if their versions are unchanged.
-    pub(crate) fn history_changes(&mut self, changes: &mut Vec<Change>) -> Result<Vec<String>, WardenError> {
-        let mut keys = Vec::new();
-        for (name, history) in self.guard.take_touched_histories() {
-            let key = kept::history(&name);
-            let expected = ExpectedVersion::of_version(self.histories.get(&key).copied());
-            changes.push(match history {
-                Some(history) => {
-                    keys.push(key.clone());
-                    Change::put(key.clone(), expected, kept::written(&history, &key)?)
-                }
-                None => Change::delete(key, expected),
-            });
-        }
-        Ok(keys)
-    }
-
-    pub(crate) fn note_saved_histories(&mut self, keys: Vec<String>, version: u64) {
-        self.histories.extend(keys.into_iter().map(|key| (key, version)));
     }
 
     /// Returns the records to write. Where the store survives the process, adds the changes that keep them until they

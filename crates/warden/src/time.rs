@@ -15,7 +15,7 @@ use crate::saving::Drafted;
 use crate::warden::{MAX_ATTEMPTS, Warden};
 
 /// How many due sessions are handled in one save.
-const MOST_DUE: usize = 256;
+pub(crate) const MOST_DUE: usize = 256;
 
 impl Warden {
     /// Lets time pass in all sessions, including those only in the store, and in the histories across them. Missed
@@ -74,6 +74,11 @@ impl Warden {
     /// Ends a session: its unmet obligations are reported and recorded, its pending approvals are refused, and its
     /// state is deleted. A later event of the same name begins another session.
     pub fn finish(&mut self, session: &str, now: Time) -> Result<Vec<Notice>, WardenError> {
+        self.finish_with_cause(session, "finished", now)
+    }
+
+    /// [`finish`](Warden::finish) with another cause in the record.
+    pub fn finish_with_cause(&mut self, session: &str, cause: &str, now: Time) -> Result<Vec<Notice>, WardenError> {
         self.flush_outbox()?;
         let all = BTreeSet::from([session.to_owned()]);
         for _ in 0..MAX_ATTEMPTS {
@@ -82,7 +87,7 @@ impl Warden {
                 self.held.remove(session);
                 return Ok(Vec::new());
             }
-            match self.pass_time(&all, now, Some("finished")) {
+            match self.pass_time(&all, now, Some(cause)) {
                 Err(WardenError::Store(StoreError::Conflict { .. })) => self.evict(&all)?,
                 Err(error) if !matches!(error, WardenError::Ledger(_)) => {
                     self.evict(&all)?;
@@ -131,25 +136,6 @@ impl Warden {
         self.write(outgoing)?;
         self.publish_notices(&notices);
         Ok(notices)
-    }
-
-    fn tick_histories(&mut self, now: Time) -> Result<Vec<Notice>, WardenError> {
-        let late = self.guard.tick_histories(now);
-        if late.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut records = Vec::new();
-        let notices = self.late(None, late, Some(now), &mut records);
-        match self.save(&BTreeSet::new(), &BTreeSet::new(), records, Vec::new()) {
-            Ok((outgoing, _)) => {
-                self.write(outgoing)?;
-                self.publish_notices(&notices);
-                Ok(notices)
-            }
-            // Another process was faster, and reports it.
-            Err(WardenError::Store(StoreError::Conflict { .. })) => self.load_histories().map(|()| Vec::new()),
-            Err(error) => Err(error),
-        }
     }
 
     /// Returns the notices of missed deadlines in a session, or in a history across sessions, and adds their records.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value as Json};
 use crate::answer::{ExtraChanges, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::held::{self, Held};
+use crate::histories::StoredHistory;
 use crate::kept;
 use crate::live::LiveSessions;
 use crate::record::{self, ContentRetention, Outgoing, Waiting};
@@ -50,8 +51,8 @@ pub struct Warden {
     pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) options: WardenOptions,
     pub(crate) held: HashMap<String, Held>,
-    /// The versions of the loaded histories across sessions.
-    pub(crate) histories: HashMap<String, u64>,
+    /// The histories across sessions that were loaded or saved, by their keys in the store.
+    pub(crate) histories: HashMap<String, StoredHistory>,
     /// Records for the next save.
     pub(crate) announced: Vec<(String, Outgoing)>,
     /// Records that the ledger has, by their keys and versions in the store, where they are still to be deleted.
@@ -125,7 +126,7 @@ impl Warden {
             outboxes,
             turn: 0,
         };
-        warden.load_histories()?;
+        warden.open_histories()?;
         warden.catch_up()?;
         Ok(warden)
     }
@@ -144,7 +145,8 @@ impl Warden {
         event: &Event,
         now: Option<Time>,
     ) -> Result<WardenAnswer, WardenError> {
-        let (mut answers, _) = self.decide_each(means, std::slice::from_ref(event), &|_| Vec::new(), now)?;
+        let (mut answers, _) =
+            self.decide_each(means, std::slice::from_ref(event), &|_| Vec::new(), now, MAX_ATTEMPTS)?;
         answers
             .pop()
             .ok_or_else(|| WardenError::Crowded { session: event.session.clone().unwrap_or_default().to_string() })
@@ -163,7 +165,18 @@ impl Warden {
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
     ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
-        self.decide_each(Capabilities::default(), events, extra, now)
+        self.decide_each(Capabilities::default(), events, extra, now, MAX_ATTEMPTS)
+    }
+
+    /// [`decide_with_extra`](Warden::decide_with_extra) for events of several callers: fails at the first conflict with
+    /// another process, so that a busy session does not hold up the others.
+    pub(crate) fn decide_together(
+        &mut self,
+        events: &[Event],
+        extra: &ExtraChanges<'_>,
+        now: Option<Time>,
+    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
+        self.decide_each(Capabilities::default(), events, extra, now, 1)
     }
 
     fn decide_each(
@@ -172,17 +185,24 @@ impl Warden {
         events: &[Event],
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
+        attempts: usize,
     ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
         self.flush_outbox()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
-        for _ in 0..MAX_ATTEMPTS {
+        let mut conflicts = 0;
+        while conflicts < attempts {
             match self.decide_once(means, events, &sessions, extra, now) {
-                Ok(answers) => {
+                Ok(Some(answers)) => {
                     self.make_room();
                     return Ok(answers);
                 }
+                // Histories were missing, and are loaded now.
+                Ok(None) => {}
                 // Another process was faster: the decisions are void, and made again on the new state.
-                Err(WardenError::Store(StoreError::Conflict { key })) if kept::is_own(&key) => self.evict(&sessions)?,
+                Err(WardenError::Store(StoreError::Conflict { key })) if kept::is_own(&key) => {
+                    self.evict(&sessions)?;
+                    conflicts += 1;
+                }
                 // The decisions are saved; their records will be written before anything else is decided.
                 Err(error @ WardenError::Ledger(_)) => {
                     self.unsure.extend(sessions);
@@ -205,11 +225,14 @@ impl Warden {
         sessions: &BTreeSet<String>,
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
+    ) -> Result<Option<(Vec<WardenAnswer>, Option<u64>)>, WardenError> {
         for session in sessions {
             self.turn += 1;
             self.hold(session)?;
         }
+        // Usually there are none: they are forgotten once they are answered.
+        let unanswered: Vec<(&String, Vec<String>)> =
+            sessions.iter().filter_map(|session| Some((session, self.held.get(session)?.names_by_id()))).collect();
         let (mut answers, mut records) = (Vec::with_capacity(events.len()), Vec::new());
         let mut by_id = Vec::new();
         let mut decided_on = BTreeSet::new();
@@ -255,6 +278,18 @@ impl Warden {
             answers.push(WardenAnswer { decision, is_duplicate: false, owed, stored: None });
             decided_on.insert(session);
         }
+        // What was decided without them is void.
+        if !self.guard.take_missing_histories().is_empty() {
+            self.release_sessions(sessions);
+            // Those that were there have changed, so all of them are loaded.
+            let touched = self.forget_touched_histories();
+            self.load_missing(&touched)?;
+            for (session, names) in unanswered {
+                self.hold(session)?;
+                self.held.entry(session.clone()).and_modify(|held| held.keep_by_id(&names));
+            }
+            return Ok(None);
+        }
         for (session, name, decision) in by_id {
             if let Some(held) = self.held.get_mut(&session) {
                 held.answer(name, decision);
@@ -271,7 +306,7 @@ impl Warden {
                 held.acknowledge();
             }
         }
-        Ok((answers, version))
+        Ok(Some((answers, version)))
     }
 
     /// Counts a decision on a session, and returns its record if there is a ledger.
@@ -347,7 +382,14 @@ impl Warden {
     /// Returns the decision that an event would get now. Nothing is saved or recorded.
     pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
         self.hold(&session_of(event))?;
-        Ok(self.guard.preview(event))
+        loop {
+            let preview = self.guard.preview(event);
+            let missing = self.guard.take_missing_histories();
+            if missing.is_empty() {
+                return Ok(preview);
+            }
+            self.load_missing(&missing)?;
+        }
     }
 
     /// Continues with another policy. In every session the properties with the same formula continue; the others begin
@@ -362,7 +404,7 @@ impl Warden {
         self.held.clear();
         self.announced.clear();
         self.publish(|| Observed::Notice { session: None, text: "another policy is active".to_owned() });
-        self.load_histories()
+        self.open_histories()
     }
 
     /// Flushes all records and closes the ledger, which signs them; a shared ledger stays open.

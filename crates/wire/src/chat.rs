@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions, and services that are compatible with it.
 
 mod correction;
+mod joined;
 mod reply;
 mod request;
 mod stream;
@@ -49,12 +50,27 @@ impl Interface for Chat {
         request::read_segments(body)
     }
 
+    fn wants_structure(&self, body: &Json) -> bool {
+        body.get("response_format").is_some_and(openai::is_structure)
+    }
+
     fn read_hints(&self, body: &Json) -> SessionHints {
         SessionHints { user: openai::read_user(body), ..SessionHints::from_metadata(body) }
     }
 
     fn correct_request(&self, _request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
         correction::correct(reply, denials)
+    }
+
+    fn is_reasoning(&self, event: &Json) -> bool {
+        let deltas = event.get("choices").and_then(Json::as_array).unwrap_or_default().iter();
+        let mut deltas = deltas.filter_map(|choice| choice.get("delta")?.as_object());
+        let is_said = |value: &Json| !value.is_null() && value.as_str() != Some("");
+        deltas.any(|delta| delta.iter().any(|(name, value)| name.starts_with("reasoning") && is_said(value)))
+    }
+
+    fn join_stream(&self, events: &[Json]) -> Option<Json> {
+        joined::join(events)
     }
 
     fn fields(&self) -> &'static FieldTable {

@@ -24,6 +24,9 @@ pub(crate) trait Interface: Sync {
     /// Returns the segments of a request's body in their order, except the tools on offer.
     fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal>;
 
+    /// Whether a request asks for structured output.
+    fn wants_structure(&self, body: &Json) -> bool;
+
     /// Returns the names in a request's body by which its session may be known.
     fn read_hints(&self, body: &Json) -> SessionHints;
 
@@ -36,6 +39,15 @@ pub(crate) trait Interface: Sync {
     /// Returns the edits of a request that tell the model why its calls were denied, as the results of its tools: the
     /// reply comes after the messages, and a result for each call after it. None if the body has no place for them.
     fn correct_request(&self, request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits>;
+
+    /// Returns the whole reply that the events of a stream stand for, with what [`correct_request`] needs of it; none if
+    /// they cannot be joined.
+    ///
+    /// [`correct_request`]: Interface::correct_request
+    fn join_stream(&self, events: &[Json]) -> Option<Json>;
+
+    /// Whether an event of a stream shows the model's reasoning.
+    fn is_reasoning(&self, event: &Json) -> bool;
 
     /// Returns the fields of its replies.
     fn fields(&self) -> &'static FieldTable;

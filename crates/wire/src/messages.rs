@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 mod correction;
+mod joined;
 mod reply;
 mod request;
 mod stream;
@@ -43,6 +44,10 @@ impl Interface for Messages {
         request::read_segments(body)
     }
 
+    fn wants_structure(&self, body: &Json) -> bool {
+        [body.get("output_format"), body.at("output_config.format")].iter().flatten().any(|format| !format.is_null())
+    }
+
     fn read_hints(&self, body: &Json) -> SessionHints {
         let mut hints = SessionHints::from_metadata(body);
         hints.user = hints.metadata.get("user_id").and_then(Json::as_str).map(Text::from);
@@ -51,6 +56,15 @@ impl Interface for Messages {
 
     fn correct_request(&self, _request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
         correction::correct(reply, denials)
+    }
+
+    fn is_reasoning(&self, event: &Json) -> bool {
+        let kind = event.at("delta.type").or_else(|| event.at("content_block.type")).and_then(Json::as_str);
+        kind.is_some_and(|kind| kind.contains("thinking"))
+    }
+
+    fn join_stream(&self, events: &[Json]) -> Option<Json> {
+        joined::join(events)
     }
 
     fn fields(&self) -> &'static FieldTable {

@@ -32,3 +32,8 @@ pub(crate) fn read_user(body: &Json) -> Option<Text> {
 pub(crate) fn read_name(body: &Json, key: &str) -> Option<Text> {
     body.text(key).filter(|text| !text.is_empty()).map(Text::from)
 }
+
+/// Whether a format of output is a structure rather than plain text.
+pub(crate) fn is_structure(format: &Json) -> bool {
+    matches!(format.text("type"), Some("json_schema" | "json_object"))
+}

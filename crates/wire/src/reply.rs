@@ -1,7 +1,7 @@
 //! Whole replies of a model.
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, JsonPath, Text, edit_text};
+use lictor_json::{self as json, Json, JsonPath, SseFramer, Text, edit_text};
 
 use crate::api::Api;
 use crate::fields::{StrippedFields, UnknownFields};
@@ -10,6 +10,7 @@ use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
 use crate::segment::{EXECUTED_BY, Segment};
+use crate::stream::frame::read_fields;
 
 /// A whole reply of a model.
 #[derive(Clone, Debug)]
@@ -76,12 +77,26 @@ impl Reply {
     /// Returns the reply after rulings on its events, in the order of the events. Events without a ruling are
     /// forwarded. A change that cannot be written back is refused.
     pub fn settle(&self, rulings: &[Ruling]) -> Result<JudgedReply, WireRefusal> {
+        self.settle_for(false, rulings)
+    }
+
+    /// [`settle`](Reply::settle) for the reply to a request: if that asked for structured output, denied text becomes a
+    /// refusal in the vendor's own form, which clients do not take for the output.
+    pub fn settle_reply_to(&self, request: &[u8], rulings: &[Ruling]) -> Result<JudgedReply, WireRefusal> {
+        let is_text = |event: &Event| event.kind == Kind::AssistantMessage;
+        let denies_text = self.events.iter().zip(rulings).any(|(event, ruling)| is_text(event) && ruling.is_denial());
+        let request = if denies_text { json::parse(request).ok() } else { None };
+        let is_structured = request.is_some_and(|request| self.api.interface().wants_structure(&request));
+        self.settle_for(is_structured, rulings)
+    }
+
+    fn settle_for(&self, is_structured: bool, rulings: &[Ruling]) -> Result<JudgedReply, WireRefusal> {
         if rulings.iter().all(Ruling::is_forward) {
             return Ok(JudgedReply { body: self.text.clone().into_bytes(), sent: self.sent_items() });
         }
         let ruled = self.segments.iter().zip(rulings);
         let ruled = ruled.map(|((choice, segment), ruling)| RuledSegment { segment, ruling, choice: *choice });
-        let reply = RuledReply { body: &self.body, segments: ruled.collect(), choices: self.choices };
+        let reply = RuledReply { body: &self.body, segments: ruled.collect(), choices: self.choices, is_structured };
         let mut edits = self.api.interface().edit_reply(&reply)?;
         // A member beside several texts is emptied for each of them.
         let mut places: Vec<JsonPath> = Vec::with_capacity(edits.len());
@@ -111,6 +126,26 @@ impl Reply {
         let request = json::parse_str(text).ok()?;
         let edits = self.api.interface().correct_request(&request, &self.body, denials)?;
         Some(edit_text(text, &edits)?.into_bytes())
+    }
+
+    /// Returns the next request to a model all of whose calls in a stream are denied, like
+    /// [`correct_request`](Reply::correct_request); `bytes` are those of the stream.
+    pub fn correct_streamed(api: Api, bytes: &[u8], sent: &[u8], denials: &[(Text, String)]) -> Option<Vec<u8>> {
+        let mut framer = SseFramer::default();
+        let mut frames = framer.push(bytes);
+        frames.extend(framer.finish());
+        let mut events = Vec::new();
+        for frame in &frames {
+            match read_fields(frame).ok()? {
+                (_, Some(data)) if !data.is_empty() && data.trim() != "[DONE]" => {
+                    events.push(json::parse_str(&data).ok()?);
+                }
+                _ => {}
+            }
+        }
+        let whole = api.interface().join_stream(&events)?.to_string();
+        let reply = Reply::read_with(api, whole.as_bytes(), UnknownFields::default()).ok()?;
+        reply.correct_request(sent, denials)
     }
 
     /// Returns the items that the client will send back, for each choice.

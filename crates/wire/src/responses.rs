@@ -47,6 +47,10 @@ impl Interface for Responses {
         request::read_segments(body)
     }
 
+    fn wants_structure(&self, body: &Json) -> bool {
+        body.at("text.format").is_some_and(openai::is_structure)
+    }
+
     fn read_hints(&self, body: &Json) -> SessionHints {
         let conversation = body.get("conversation");
         let conversation = conversation.and_then(|named| named.as_str().or_else(|| named.text("id")));
@@ -64,6 +68,16 @@ impl Interface for Responses {
 
     fn correct_request(&self, request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
         correction::correct(request, reply, denials)
+    }
+
+    fn is_reasoning(&self, event: &Json) -> bool {
+        event.text("type").is_some_and(|name| name.starts_with("response.reasoning"))
+    }
+
+    fn join_stream(&self, events: &[Json]) -> Option<Json> {
+        // The last event has the whole reply.
+        let last = events.iter().rfind(|event| event.text("type") == Some("response.completed"))?;
+        last.get("response").cloned()
     }
 
     fn fields(&self) -> &'static FieldTable {

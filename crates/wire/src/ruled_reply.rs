@@ -13,6 +13,8 @@ pub(crate) struct RuledReply<'a> {
     pub(crate) segments: Vec<RuledSegment<'a>>,
     /// How many choices the model gave.
     pub(crate) choices: usize,
+    /// Whether the request asked for structured output, which a denial is not: denied text becomes a refusal.
+    pub(crate) is_structured: bool,
 }
 
 /// A segment of a reply with its ruling.

@@ -32,6 +32,7 @@ use vendor::VendorStream;
 /// A streamed reply of a model.
 #[derive(Debug)]
 pub struct Stream {
+    api: Api,
     limits: StreamLimits,
     framer: SseFramer,
     vendor: Box<dyn VendorStream>,
@@ -50,6 +51,8 @@ pub struct Stream {
     stripped: StrippedFields,
     /// The id of the reply.
     id: Option<Text>,
+    /// Whether reasoning of the model was released.
+    shows_reasoning: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,7 @@ impl Stream {
     /// Returns a stream that begins.
     pub fn new(api: Api, limits: StreamLimits) -> Stream {
         Stream {
+            api,
             limits,
             framer: SseFramer::default(),
             vendor: api.interface().open_stream(limits.hold_back > 0),
@@ -87,6 +91,7 @@ impl Stream {
             fields: api.interface().fields(),
             stripped: StrippedFields::default(),
             id: None,
+            shows_reasoning: false,
         }
     }
 
@@ -185,6 +190,11 @@ impl Stream {
             && self.queue.is_empty()
             && self.question.is_none()
             && self.units.first_due().is_none()
+    }
+
+    /// Whether the frames so far show anything that the model says or does, rather than denials.
+    pub fn shows_anything(&self) -> bool {
+        self.shows_reasoning || self.units.shows_anything()
     }
 
     /// Returns the number of the next event, where the interface numbers them.
@@ -316,6 +326,9 @@ impl Stream {
     fn release(&mut self, held: HeldFrame, bytes: &mut Vec<u8>) {
         if held.content.is_left_out {
             return self.vendor.skip(&held);
+        }
+        if !self.shows_anything() {
+            self.shows_reasoning = held.payload.as_ref().is_some_and(|event| self.api.interface().is_reasoning(event));
         }
         match self.vendor.write(held, &self.units, &mut self.sent) {
             Ok(()) => self.send(bytes),

@@ -38,7 +38,10 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let mut warden = wardens::options(&args.warden, &policy);
     if args.warden.state.is_none() && warden.idle.is_none() {
         warden.idle = Some(IDLE_IN_MEMORY);
-        complaint::note("no --state: sessions are in memory, and end after 6 hours without a request (--idle)");
+        complaint::note(&format!(
+            "no --state: sessions are in memory, at most {} of them, and end after 6 hours without a request (--idle)",
+            config.limits.sessions
+        ));
     }
     let parts = GatewayParts {
         store,

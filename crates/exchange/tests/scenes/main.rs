@@ -50,7 +50,18 @@ impl Scene {
             Err(failure) => return failed(api, &failure, None),
         };
         if turn["stream"].is_array() {
-            return Seen { upstream, status: 200, client: text(&self.stream(&mut exchange, turn)), ..Seen::default() };
+            let mut client = self.stream(&mut exchange, turn, &turn["stream"]);
+            let mut again = Vec::new();
+            while let Some(request) = exchange.take_next_request() {
+                match turn["again"].get(again.len()) {
+                    Some(stream) => {
+                        again.push(text(&request));
+                        client.extend(self.stream(&mut exchange, turn, stream));
+                    }
+                    None => client.extend(exchange.no_stream((&mut self.sessions, &mut self.guard))),
+                }
+            }
+            return Seen { upstream, again, status: 200, client: text(&client), ..Seen::default() };
         }
         let reply = Bytes::from(turn["reply"].to_string());
         let mut judged = exchange.reply((&mut self.sessions, &mut self.guard), reply);
@@ -74,10 +85,10 @@ impl Scene {
         }
     }
 
-    fn stream(&mut self, exchange: &mut LocalExchange, turn: &Value) -> Vec<u8> {
+    fn stream(&mut self, exchange: &mut LocalExchange, turn: &Value, stream: &Value) -> Vec<u8> {
         let leaves = turn["leave_after"].as_u64().map_or(usize::MAX, |count| count as usize);
         let mut client = Vec::new();
-        for (place, piece) in strings(&turn["stream"]).enumerate() {
+        for (place, piece) in strings(stream).enumerate() {
             if place == leaves {
                 exchange.close((&mut self.sessions, &mut self.guard));
                 return client;

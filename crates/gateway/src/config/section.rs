@@ -201,6 +201,7 @@ impl Reading {
                 "inflation" => limits.inflation = number,
                 "connections" => limits.connections = number.max(1),
                 "exchanges" => limits.exchanges = number.max(1),
+                "sessions" => limits.sessions = number.max(1),
                 "items" => limits.items = number,
                 "held" => limits.held = number,
                 "hold_back" => limits.hold_back = number,
@@ -215,7 +216,7 @@ impl Reading {
                 "drain" => limits.drain = seconds,
                 _ => self.wrong(
                     &place,
-                    "is not known; known are body, inflation, connections, exchanges, items, held, hold_back, corrections in bytes or \
+                    "is not known; known are body, inflation, connections, exchanges, sessions, items, held, hold_back, corrections in bytes or \
                      counts, and head, idle, body_idle, write, connect, answer, approval, drain in seconds",
                 ),
             }

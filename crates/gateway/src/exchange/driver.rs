@@ -297,7 +297,7 @@ impl HttpExchange {
             self.account.in_flight.store(decided.version, Ordering::Relaxed);
         }
         self.add_spans(session, from, is_request, about, &decided.decisions);
-        let (saved, is_next) = gateway.sessions.saved(session, &save, decided.all_forwarded, decided.version);
+        let (saved, is_next) = gateway.sessions.saved(tenant, session, &save, decided.all_forwarded, decided.version);
         driver.memory = saved;
         Ok(StepResult::Decided { decisions: decided.decisions, is_next })
     }

@@ -1,6 +1,6 @@
-//! A cache of memories, so that most exchanges read nothing from the store.
+//! The memories of sessions in this process: a cache of the store, or the only copy if the store is private.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::StoredMemory;
 
@@ -13,44 +13,86 @@ const OVERHEAD: usize = 512;
 /// Memories by the names of their sessions.
 #[derive(Debug)]
 pub(super) struct MemoryCache {
-    by_name: HashMap<String, StoredMemory>,
+    by_name: HashMap<String, CacheEntry>,
+    /// The names in the order of their last use.
+    by_use: BTreeMap<u64, String>,
+    uses: u64,
     bytes: usize,
     /// Whether the store has all memories, so that they can be evicted.
     is_bounded: bool,
 }
 
+#[derive(Debug)]
+struct CacheEntry {
+    tenant: String,
+    memory: StoredMemory,
+    /// The number of its last use.
+    used: u64,
+}
+
+/// The last use of a session.
+#[derive(Debug)]
+pub(crate) struct SessionUse {
+    pub(crate) tenant: String,
+    pub(crate) name: String,
+    pub(crate) number: u64,
+}
+
 impl MemoryCache {
     pub(super) fn new(is_bounded: bool) -> MemoryCache {
-        MemoryCache { by_name: HashMap::new(), bytes: 0, is_bounded }
+        MemoryCache { by_name: HashMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, is_bounded }
     }
 
     pub(super) fn get(&self, session: &str) -> Option<StoredMemory> {
-        self.by_name.get(session).cloned()
+        self.by_name.get(session).map(|entry| entry.memory.clone())
     }
 
-    pub(super) fn insert(&mut self, session: &str, memory: &StoredMemory) {
+    pub(super) fn insert(&mut self, tenant: &str, session: &str, memory: &StoredMemory) {
         self.remove(session);
         let weight = weight(memory);
         if self.is_bounded && self.bytes + weight > MAX_BYTES {
             self.by_name.clear();
+            self.by_use.clear();
             self.bytes = 0;
         }
         self.bytes += weight;
-        self.by_name.insert(session.to_owned(), memory.clone());
+        self.uses += 1;
+        let entry = CacheEntry { tenant: tenant.to_owned(), memory: memory.clone(), used: self.uses };
+        self.by_use.insert(self.uses, session.to_owned());
+        self.by_name.insert(session.to_owned(), entry);
     }
 
     pub(super) fn remove(&mut self, session: &str) {
         if let Some(evicted) = self.by_name.remove(session) {
-            self.bytes -= weight(&evicted);
+            self.by_use.remove(&evicted.used);
+            self.bytes -= weight(&evicted.memory);
         }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Returns the number of the last use of a session.
+    pub(super) fn last_use(&self, session: &str) -> Option<u64> {
+        self.by_name.get(session).map(|entry| entry.used)
+    }
+
+    /// Returns the sessions whose last use is longest ago.
+    pub(super) fn oldest(&self, count: usize) -> Vec<SessionUse> {
+        let found = |(number, name): (&u64, &String)| {
+            let tenant = self.by_name.get(name)?.tenant.clone();
+            Some(SessionUse { tenant, name: name.clone(), number: *number })
+        };
+        self.by_use.iter().take(count).filter_map(found).collect()
     }
 
     /// Evicts the memories for which `is_over` holds, and returns how many there were.
     pub(super) fn evict(&mut self, is_over: impl Fn(&StoredMemory) -> bool) -> usize {
-        let before = self.by_name.len();
-        self.by_name.retain(|_, memory| !is_over(memory));
-        self.bytes = self.by_name.values().map(weight).sum();
-        before - self.by_name.len()
+        let over = self.by_name.iter().filter(|(_, entry)| is_over(&entry.memory));
+        let over: Vec<String> = over.map(|(name, _)| name.clone()).collect();
+        over.iter().for_each(|name| self.remove(name));
+        over.len()
     }
 }
 

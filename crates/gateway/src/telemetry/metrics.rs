@@ -84,6 +84,7 @@ pub(crate) struct Metrics {
     pub(crate) bytes_out: AtomicU64,
     /// Sessions that began: many from one client may be an attempt to escape a history.
     pub(crate) sessions_begun: AtomicU64,
+    pub(crate) sessions_evicted: AtomicU64,
     /// Histories that clients sent back changed.
     pub(crate) histories_changed: AtomicU64,
     /// Exchanges that ended with a panic.
@@ -169,6 +170,12 @@ impl Metrics {
             ("client_bytes_in_total", "counter", "Bytes of bodies from clients.", &self.bytes_in),
             ("client_bytes_out_total", "counter", "Bytes of bodies to clients.", &self.bytes_out),
             ("sessions_begun_total", "counter", "Sessions that began.", &self.sessions_begun),
+            (
+                "sessions_evicted_total",
+                "counter",
+                "Sessions that ended because there were too many in memory.",
+                &self.sessions_evicted,
+            ),
             (
                 "histories_changed_total",
                 "counter",

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyper::Method;
 use lictor_gateway::KeyHash;
+use lictor_store::MemoryStore;
 use lictor_wire::Api;
 use serde_json::{Value, json};
 
@@ -134,6 +135,27 @@ async fn sessions_survive_gateway_restart() {
     assert_eq!(pays(&world, "k", Some("t"), None).await, 1);
     let records = world.end().await;
     assert_eq!(of_type(&records, "exchange").len(), 3, "one ledger for both");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn surplus_sessions_in_memory_end_oldest_first() {
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut small = plan(&model, POLICY);
+    small.store = Some(Arc::new(MemoryStore::private()));
+    small.config.limits.sessions = 3;
+    let world = small.start().await;
+    for number in 0..3 {
+        assert_eq!(pays(&world, "k", Some(&format!("s{number}")), None).await, 1);
+    }
+    // The first is used again, so the second is the oldest.
+    assert_eq!(pays(&world, "k", Some("s0"), None).await, 0);
+    assert_eq!(pays(&world, "k", Some("s3"), None).await, 1);
+    world.figure_becomes("lictor_sessions_evicted_total", 1).await;
+    assert_eq!(pays(&world, "k", Some("s0"), None).await, 0, "it was used after the others");
+    assert_eq!(pays(&world, "k", Some("s1"), None).await, 1, "it has ended, and begins again");
+    world.figure_becomes("lictor_sessions_evicted_total", 2).await;
+    let ended: Vec<Value> = of_type(&world.end().await, "ended").into_iter().cloned().collect();
+    assert!(ended.iter().all(|record| record["cause"] == "evicted") && ended.len() == 2, "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -335,6 +335,17 @@ impl World {
         line.unwrap_or_else(|| panic!("{name}")).rsplit(' ').next().unwrap().parse().unwrap()
     }
 
+    /// Waits until a metric has a value.
+    pub(crate) async fn figure_becomes(&self, name: &str, wanted: u64) {
+        for _ in 0..250 {
+            if self.figure(name).await == wanted {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("{name} is {}, not {wanted}", self.figure(name).await);
+    }
+
     /// Stops the gateway, verifies its ledger, and returns the bodies of all records.
     pub(crate) async fn end(mut self) -> Vec<Value> {
         self.stop().await;

@@ -4,7 +4,7 @@ use lictor_logic::Time;
 
 use super::Guard;
 use crate::finding::Finding;
-use crate::{RestoreError, SavedHistories};
+use crate::{HistoryKey, RestoreError, SavedHistories, TouchedHistory};
 
 impl Guard {
     /// Advances the clocks of the histories across sessions; see [`Judge::tick_histories`](crate::Judge::tick_histories).
@@ -14,8 +14,47 @@ impl Guard {
 
     /// Returns the histories that were read or changed since the last call; see
     /// [`Judge::take_touched_histories`](crate::Judge::take_touched_histories).
-    pub fn take_touched_histories(&mut self) -> Vec<(String, Option<SavedHistories>)> {
+    pub fn take_touched_histories(&mut self) -> Vec<TouchedHistory> {
         self.decider.judge.take_touched_histories()
+    }
+
+    /// Takes back histories that were touched; see [`Judge::touch_histories`](crate::Judge::touch_histories).
+    pub fn touch_histories(&mut self, keys: impl IntoIterator<Item = HistoryKey>) {
+        self.decider.judge.touch_histories(keys);
+    }
+
+    /// Forgets the histories that were read or changed since the last call; see
+    /// [`Judge::forget_touched_histories`](crate::Judge::forget_touched_histories).
+    pub fn forget_touched_histories(&mut self) -> Vec<HistoryKey> {
+        self.decider.judge.forget_touched_histories()
+    }
+
+    /// Lets the caller load histories when they are needed; see
+    /// [`Judge::load_histories_on_demand`](crate::Judge::load_histories_on_demand).
+    pub fn load_histories_on_demand(&mut self) {
+        self.decider.judge.load_histories_on_demand();
+    }
+
+    /// Returns the histories that were read and are not in memory; see
+    /// [`Judge::take_missing_histories`](crate::Judge::take_missing_histories).
+    pub fn take_missing_histories(&mut self) -> Vec<HistoryKey> {
+        self.decider.judge.take_missing_histories()
+    }
+
+    /// Returns when the next deadline of a restored history passes.
+    pub fn history_due(&self, saved: &SavedHistories) -> Option<Time> {
+        self.decider.judge.history_due(saved)
+    }
+
+    /// Begins a missing history; see [`Judge::begin_history`](crate::Judge::begin_history).
+    pub fn begin_history(&mut self, missing: &HistoryKey) {
+        self.decider.judge.begin_history(missing);
+    }
+
+    /// Removes idle histories from memory; see
+    /// [`Judge::make_room_for_histories`](crate::Judge::make_room_for_histories).
+    pub fn make_room_for_histories(&mut self, most: usize) -> Vec<String> {
+        self.decider.judge.make_room_for_histories(most)
     }
 
     /// Forgets which histories were read since the last call, for a caller that has the only copy of them.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Protocol, Tuple
+from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from . import _lictor
 from .decisions import Decision
@@ -93,7 +93,10 @@ def transports(http: Any) -> Tuple[Any, Any]:
             if not response.is_success:
                 return response
             if _streams(response):
-                return _streamed(http, request, response, Pieces(passage, response))
+                def again() -> Any:
+                    return self.network.handle_request(_changed(http, request, passage.body))
+
+                return _streamed(http, request, response, Pieces(passage, response, again))
             answer = passage.reply(_read(response))
             while answer is None:
                 again = self.network.handle_request(_changed(http, request, passage.body))
@@ -121,7 +124,10 @@ def transports(http: Any) -> Tuple[Any, Any]:
             if not response.is_success:
                 return response
             if _streams(response):
-                return _streamed(http, request, response, AsyncPieces(passage, response))
+                async def again_async() -> Any:
+                    return await self.network.handle_async_request(_changed(http, request, passage.body))
+
+                return _streamed(http, request, response, AsyncPieces(passage, response, again_async))
             answer = passage.reply(await _aread(response))
             while answer is None:
                 again = await self.network.handle_async_request(_changed(http, request, passage.body))
@@ -135,34 +141,50 @@ def transports(http: Any) -> Tuple[Any, Any]:
             await self.network.aclose()
 
     class Pieces(http.SyncByteStream):  # type: ignore[misc]
-        def __init__(self, passage: Passage, response: Any) -> None:
-            self.passage, self.response = passage, response
+        def __init__(self, passage: Passage, response: Any, again: Callable[[], Any]) -> None:
+            self.passage, self.response, self.again = passage, response, again
 
         def __iter__(self) -> Iterator[bytes]:
-            try:
-                for piece in self.response.iter_bytes():
-                    yield self.passage.push(piece)
-            except http.HTTPError:
-                yield self.passage.cut()
-                raise
-            yield self.passage.push(None)
+            while True:
+                try:
+                    for piece in self.response.iter_bytes():
+                        yield self.passage.push(piece)
+                except http.HTTPError:
+                    yield self.passage.cut()
+                    raise
+                yield self.passage.push(None)
+                if not self.passage.is_asked_again():
+                    return
+                self.response.close()
+                self.response = self.again()
+                if not _is_stream(self.response):
+                    yield self.passage.no_stream()
+                    return
 
         def close(self) -> None:
             self.passage.leave()
             self.response.close()
 
     class AsyncPieces(http.AsyncByteStream):  # type: ignore[misc]
-        def __init__(self, passage: Passage, response: Any) -> None:
-            self.passage, self.response = passage, response
+        def __init__(self, passage: Passage, response: Any, again: Callable[[], Any]) -> None:
+            self.passage, self.response, self.again = passage, response, again
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            try:
-                async for piece in self.response.aiter_bytes():
-                    yield self.passage.push(piece)
-            except http.HTTPError:
-                yield self.passage.cut()
-                raise
-            yield self.passage.push(None)
+            while True:
+                try:
+                    async for piece in self.response.aiter_bytes():
+                        yield self.passage.push(piece)
+                except http.HTTPError:
+                    yield self.passage.cut()
+                    raise
+                yield self.passage.push(None)
+                if not self.passage.is_asked_again():
+                    return
+                await self.response.aclose()
+                self.response = await self.again()
+                if not _is_stream(self.response):
+                    yield self.passage.no_stream()
+                    return
 
         async def aclose(self) -> None:
             self.passage.leave()
@@ -210,6 +232,19 @@ class Passage:
         self._tell(decisions)
         return out
 
+    def is_asked_again(self) -> bool:
+        """Whether all calls of the stream that has ended are denied: then `self.body` is the next request to the model."""
+        again = self.exchange.take_next_request()
+        if again is not None:
+            self.body = again
+        return again is not None
+
+    def no_stream(self) -> bytes:
+        """Ends a stream if the model gave no other one. Returns the bytes that the client may still have."""
+        out, decisions = self.exchange.no_stream()
+        self._tell(decisions)
+        return out
+
     def cut(self) -> bytes:
         """Ends a stream whose connection broke. Returns the bytes that the client may still have."""
         out, decisions = self.exchange.cut()
@@ -240,6 +275,10 @@ async def _aread(response: Any) -> bytes:
 
 def _is_reply(response: Any) -> bool:
     return response.status_code == 200 and not _streams(response)
+
+
+def _is_stream(response: Any) -> bool:
+    return response.status_code == 200 and _streams(response)
 
 
 def _streams(response: Any) -> bool:

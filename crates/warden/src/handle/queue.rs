@@ -60,6 +60,7 @@ pub(super) enum Question {
     Note(Map<String, Json>, Then<()>),
     Preview(Box<Event>, Then<Preview>),
     ChangePolicy(Box<Guard>, String, Then<()>),
+    Finish(String, &'static str, Then<Vec<Notice>>),
     Close,
 }
 
@@ -130,6 +131,10 @@ fn work(
                 Question::ChangePolicy(guard, fingerprint, then) => {
                     std::mem::take(&mut batch).answer(warden, clock());
                     then(warden.change_policy(*guard, fingerprint).map_err(Arc::new));
+                }
+                Question::Finish(session, cause, then) => {
+                    std::mem::take(&mut batch).answer(warden, clock());
+                    then(warden.finish_with_cause(&session, cause, clock()).map_err(Arc::new));
                 }
                 Question::Close => {
                     batch.answer(warden, clock());
@@ -217,7 +222,7 @@ fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
             }
             changes
         };
-        match warden.decide_with_extra(&events, &extra, Some(now)) {
+        match warden.decide_together(&events, &extra, Some(now)) {
             Ok((answers, version)) => {
                 let mut answers = answers.into_iter();
                 for Asked { events, then, .. } in batch {

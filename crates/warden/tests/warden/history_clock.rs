@@ -6,7 +6,7 @@ use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_logic::Span;
 use lictor_policy::{FileResolver, Policy};
-use lictor_store::{MemoryStore, Store};
+use lictor_store::{Change, ExpectedVersion, MemoryStore, Store};
 use lictor_warden::{ContentRetention, Warden, WardenOptions};
 
 use crate::given::{at, event};
@@ -98,4 +98,29 @@ fn event_far_ahead_is_taken_when_received() {
             assert!(!answer.line().contains("\"clock\""));
         }
     }
+}
+
+#[test]
+fn histories_of_older_stores_keep_their_deadlines() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let flag = r#"{"session":"a","principal":"ann","kind":"flag"}"#;
+    warden(&store, None).decide(&event(flag), Some(at(0))).unwrap();
+    // As it was before there was an index by time.
+    let mut old = Vec::new();
+    for (key, stored) in store.scan("histor").unwrap() {
+        old.push(Change::delete(key.clone(), ExpectedVersion::Version(stored.version)));
+        if let Some(name) = key.strip_prefix("histories/") {
+            let value: serde_json::Value = serde_json::from_slice(&stored.value).unwrap();
+            let saved = value["saved"].to_string();
+            old.push(Change::put(format!("history/{name}"), ExpectedVersion::Absent, saved));
+        }
+    }
+    assert_eq!(old.len(), 3, "{old:?}");
+    store.save(&old).unwrap();
+    let mut warden = warden(&store, None);
+    assert!(store.keys("history/", None, 9).unwrap().is_empty());
+    assert!(warden.tick(at(599)).unwrap().is_empty());
+    assert_eq!(warden.tick(at(601)).unwrap().len(), 1);
+    let pay = event(r#"{"session":"b","principal":"ann","kind":"tool_call","tool":"pay"}"#);
+    assert_eq!(warden.decide(&pay, Some(at(602))).unwrap().decision.action, Action::Block);
 }

@@ -23,14 +23,17 @@ name: first
 properties:
   - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}
   - {id: ask-delete, formula: 'always !tool_call("delete")', respond: ask}
-  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block, history: global}
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once[0,60s] tool_call("pay"))', respond: block, history: global}
+  - {id: report, formula: 'always (tool_call("pay") -> eventually[0,12s] tool_result)', respond: warn, history: principal}
+  - {id: delete-rarely, formula: 'always (tool_call("delete") -> !previous once[0,25s] tool_call("delete"))', respond: block, history: principal}
 "#,
     r#"
 lictor: 1
 name: second
 properties:
   - {id: answer, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}
-  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once tool_call("pay"))', respond: block, history: global}
+  - {id: pay-once, formula: 'always (tool_call("pay") -> !previous once[0,60s] tool_call("pay"))', respond: block, history: global}
+  - {id: report, formula: 'always (tool_call("pay") -> eventually[0,12s] tool_result)', respond: warn, history: principal}
   - {id: no-pay, formula: 'always !tool_call("pay")', respond: warn}
 "#,
 ];
@@ -66,7 +69,8 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<(i64, Step)>> {
     let session = || (0..4usize).prop_map(|session| format!("s{session}"));
-    let decide = (session(), 0..6usize, 0..8i64).prop_map(|(session, what, seq)| {
+    // More principals than are held in memory, so that histories are evicted and loaded again.
+    let decide = (session(), 0..6usize, 0..6usize, 0..8i64).prop_map(|(session, principal, what, seq)| {
         let what = [
             r#""kind":"user_message","text":"hello""#,
             r#""kind":"assistant_message","text":"hello""#,
@@ -76,7 +80,8 @@ fn steps() -> impl Strategy<Value = Vec<(i64, Step)>> {
             r#""kind":"tool_result","text":"done""#,
         ][what];
         // Numbers repeat, so that some events are duplicates.
-        Step::Decide(Box::new(event(&format!(r#"{{"session":"{session}","seq":{seq},{what}}}"#))))
+        let who = format!(r#""session":"{session}","principal":"p{principal}""#);
+        Step::Decide(Box::new(event(&format!(r#"{{{who},"seq":{seq},{what}}}"#))))
     });
     let step = prop_oneof![
         8 => decide,
@@ -111,7 +116,7 @@ fn play(mut warden: Warden, steps: &[(i64, Step)]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn live_sessions_answer_as_saved_ones(steps in steps()) {

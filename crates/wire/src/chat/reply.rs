@@ -65,6 +65,10 @@ fn edit_choice(reply: &RuledReply<'_>, choice: usize, own: &[&RuledSegment<'_>])
         match ruling {
             Ruling::Forward => {}
             Ruling::Deny { text } if segment.is_call() => denials.push(text.as_str()),
+            Ruling::Deny { text } if reply.is_structured => {
+                edits.push((join_path(&message_at, ["content".into()]), JsonEdit::Set(Json::Null)));
+                edits.push((join_path(&message_at, ["refusal".into()]), JsonEdit::Set(text.as_str().into())));
+            }
             Ruling::Deny { text } => text_edits.extend(segment.deny(text)?),
             Ruling::Rewrite(event) if segment.is_call() => edits.extend(segment.rewrite(event)?),
             Ruling::Rewrite(event) => text_edits.extend(segment.rewrite(event)?),

@@ -66,7 +66,10 @@ pub(super) fn edit(reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
             }
         }
     }
-    if !has_call && reply.body.text("stop_reason") == Some("tool_use") {
+    let is_text = |ruled: &&RuledSegment<'_>| ruled.segment.event.kind == Kind::AssistantMessage;
+    if reply.is_structured && reply.segments.iter().filter(is_text).any(|ruled| ruled.ruling.is_denial()) {
+        edits.push((json_path!["stop_reason"], JsonEdit::Set("refusal".into())));
+    } else if !has_call && reply.body.text("stop_reason") == Some("tool_use") {
         edits.push((json_path!["stop_reason"], JsonEdit::Set("end_turn".into())));
     }
     Ok(edits)

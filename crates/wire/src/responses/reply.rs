@@ -57,6 +57,15 @@ pub(super) fn edit(reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
         match (find_denial(&segment.at), ruling) {
             // The service reports about itself.
             _ if segment.at.is_empty() => {}
+            (Some(text), _) if is_text && reply.is_structured => {
+                for (number, place) in segment.text_paths().enumerate() {
+                    let part = place[..place.len().saturating_sub(1)].to_vec();
+                    let said = if number == 0 { text.as_str() } else { "(withheld)" };
+                    let refusal = Json::from([("type", "refusal".into()), ("refusal", said.into())]);
+                    edits.retain(|(path, _)| !path.starts_with(&part));
+                    edits.push((part, JsonEdit::Set(refusal)));
+                }
+            }
             (Some(text), _) if is_text => edits.extend(segment.deny(text)?),
             (Some(text), _) => {
                 let id = reply.body.find(&segment.at).and_then(|item| item.text("id")).unwrap_or_default();

@@ -50,7 +50,7 @@ pub(crate) struct SentFrame {
 }
 
 /// Returns the name and the data of a frame. Bytes that are not UTF-8 and unknown fields are refused.
-pub(super) fn read_fields(frame: &SseFrame) -> Result<(Option<&str>, Option<Cow<'_, str>>), WireRefusal> {
+pub(crate) fn read_fields(frame: &SseFrame) -> Result<(Option<&str>, Option<Cow<'_, str>>), WireRefusal> {
     let not_utf8 = |error: std::str::Utf8Error| {
         let message = "the bytes are not UTF-8".to_owned();
         let error = JsonError { code: "json.utf8", offset: error.valid_up_to(), message };

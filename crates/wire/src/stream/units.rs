@@ -185,6 +185,16 @@ impl Units {
         self.text_bytes
     }
 
+    /// Whether anything of the model was released, or may be, other than denials.
+    pub(super) fn shows_anything(&self) -> bool {
+        let is_shown = |unit: &Unit| match (&unit.text, &unit.ruling) {
+            (Some(text), _) => text.released > 0 && !text.text.is_empty(),
+            (None, Some(ruling)) => !ruling.is_denial(),
+            (None, None) => false,
+        };
+        self.units.iter().any(is_shown)
+    }
+
     /// Whether text is held back.
     pub(crate) fn holds_back(&self) -> bool {
         self.hold_back > 0

@@ -84,20 +84,24 @@ impl HttpExchange {
             let (head, body) = self.forward(bytes).await?.into_parts();
             let content_type =
                 head.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
-            let is_whole = !content_type.trim().to_ascii_lowercase().starts_with("text/event-stream");
-            if head.status != StatusCode::OK || !is_whole || body::has_other_charset(content_type) {
-                return Ok(None);
+            let is_stream = content_type.trim().to_ascii_lowercase().starts_with("text/event-stream");
+            let is_packed = head.headers.contains_key("content-encoding");
+            let is_unexpected = is_stream != self.pieces.is_some() || (is_stream && is_packed);
+            if head.status != StatusCode::OK || is_unexpected || body::has_other_charset(content_type) {
+                return Ok(StepResult::Unjudged);
+            }
+            if is_stream {
+                (driver.stream, driver.stream_end) = (Some(body), None);
+                return Ok(StepResult::Stream);
             }
             let bytes = self.read_reply(&head, body).await?;
-            Ok(Some((head, bytes)))
+            driver.head = Some(head);
+            Ok(StepResult::Reply(bytes))
         };
         match asked.await {
-            Ok(Some((head, bytes))) => {
-                driver.head = Some(head);
-                Ok(StepResult::Reply(bytes))
-            }
-            Ok(None) | Err(Stop::Tell(..)) => Ok(StepResult::Unjudged),
-            Err(Stop::Gone) => Err(Stop::Gone),
+            // The client gets the denial instead.
+            Err(Stop::Tell(..)) => Ok(StepResult::Unjudged),
+            answered => answered,
         }
     }
 
