@@ -48,6 +48,19 @@ fn unanswered_commit_is_applied_exactly_once() {
 }
 
 #[test]
+fn save_fails_if_every_connection_is_lost() {
+    let Some(server) = TestServer::start() else { return };
+    let cuts = proxy::listen_and_cut(server.folder(), b"INSERT INTO lictor_writer");
+    let store = open(&format!("{} port={}", server.address(), proxy::PROXY_PORT));
+    let error = store.save(&[Change::put("k", ExpectedVersion::Absent, "v")]).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Unavailable { reason, .. } if reason.contains("in a row were lost")),
+        "{error}"
+    );
+    assert_eq!(cuts.load(Ordering::Relaxed), 20);
+}
+
+#[test]
 fn server_restart_is_retried() {
     let Some(server) = TestServer::start() else { return };
     let store = open(&server.address());
