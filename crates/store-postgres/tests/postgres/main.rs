@@ -8,6 +8,7 @@ mod proxy;
 mod server;
 #[path = "../../../store/tests/store/suite.rs"]
 mod suite;
+mod tls;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
