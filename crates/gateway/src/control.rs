@@ -33,13 +33,17 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let answered = match (&head.method, path.as_str()) {
         (&Method::GET, "health") => Ok(error_response::value(200, &json!({"status": "alive"}))),
         (&Method::GET, "ready") => ready(gateway).await,
-        (&Method::GET, "metrics") => Ok(metrics(gateway)),
+        (&Method::GET, "metrics") => Ok(metrics(gateway, &head.headers)),
         _ => match permitted(gateway, &head.headers) {
             Ok(()) => guarded(gateway, &head.method, &path, body).await,
             Err(told) => Err(told),
         },
     };
-    answered.unwrap_or_else(|told| told.response(None))
+    answered.unwrap_or_else(|told| {
+        // No tenant asks here.
+        gateway.metrics.error_response("", &told.code);
+        told.response(None)
+    })
 }
 
 impl From<Unavailable> for ErrorResponse {
@@ -59,8 +63,10 @@ async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse>
     Ok(error_response::value(200, &json!({"status": "ready", "policy": &*gateway.judges.active().fingerprint})))
 }
 
-fn metrics(gateway: &Gateway) -> Response<AnswerBody> {
-    let mut response = Response::new(body::whole(gateway.metrics.text()));
+/// Returns the metrics. Clients can reach this endpoint too, so names of tenants are shown to operators only.
+fn metrics(gateway: &Gateway, headers: &HeaderMap) -> Response<AnswerBody> {
+    let shows_tenants = gateway.config.tenants.is_empty() || permitted(gateway, headers).is_ok();
+    let mut response = Response::new(body::whole(gateway.metrics.text(shows_tenants)));
     response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain; version=0.0.4"));
     response
 }

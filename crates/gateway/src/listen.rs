@@ -175,6 +175,7 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
             Err(_) => ErrorResponse::unavailable(),
         };
         gateway.journal.say(&gateway.metrics, "malformed", json!({"code": fault.code}));
+        gateway.metrics.error_response(EVERYBODY, &told.code);
         let mut response = told.response(None);
         if request.version() != Version::HTTP_2 {
             response.headers_mut().insert("connection", HeaderValue::from_static("close"));
