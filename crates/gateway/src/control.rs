@@ -54,6 +54,9 @@ impl From<Unavailable> for ErrorResponse {
 
 /// Answers whether the gateway can record decisions.
 async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse> {
+    if gateway.is_draining() {
+        return Err(ErrorResponse::draining());
+    }
     let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
     asked.map_err(Unavailable::from)?;
     // While records cannot be written, nothing is forwarded.

@@ -38,6 +38,11 @@ impl ErrorResponse {
         )
     }
 
+    /// Returns the error that the gateway is to stop, so it accepts no new requests.
+    pub(crate) fn draining() -> ErrorResponse {
+        ErrorResponse::new(503, "gateway.draining", "the gateway is shutting down; retry with another instance")
+    }
+
     /// Returns the error that the gateway itself failed.
     pub(crate) fn failed() -> ErrorResponse {
         ErrorResponse::new(500, "gateway.failed", "internal error; nothing was forwarded")

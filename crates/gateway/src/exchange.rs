@@ -176,8 +176,17 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     gateway.journal.say(&gateway.metrics, "exchange", line);
 }
 
+/// Returns the API of a request, whose errors its client reads.
+pub(crate) fn api<B>(request: &Request<B>) -> Option<Api> {
+    destination(request.method().as_str(), request.uri().path()).api()
+}
+
 fn route(head: &Parts) -> Destination {
-    match Api::route(head.method.as_str(), head.uri.path()) {
+    destination(head.method.as_str(), head.uri.path())
+}
+
+fn destination(method: &str, path: &str) -> Destination {
+    match Api::route(method, path) {
         Route::Judged(api) => Destination::Judged(api),
         Route::Counted(api) => Destination::Counted(api),
         Route::Harmless(api) => Destination::Unjudged(Some(api)),

@@ -83,7 +83,8 @@ impl Server {
         Reloader(Arc::clone(&self.gateway))
     }
 
-    /// Serves until `stop` is ready. Then finishes the exchanges in flight, and closes and signs the ledger.
+    /// Serves until `stop` is ready. Then finishes the exchanges in flight, and closes and signs the ledger. Meanwhile
+    /// it still accepts connections, so that probes learn that it is alive and not ready.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { gateway, listener, tls, address } = self;
         let fingerprint = gateway.judges.active().fingerprint;
@@ -102,6 +103,7 @@ impl Server {
         sweeping.abort();
         ending.abort();
         tidying.abort();
+        gateway.drain();
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         // Without open connections there is no receiver.
         let _ = stopping.send(true);
@@ -113,6 +115,8 @@ impl Server {
         let left = drained.await.err().map(|_| gateway.metrics.in_flight.load(Ordering::Relaxed));
         gateway.in_flight.forget(&gateway.sessions).await;
         accepting.abort();
+        // The listener is closed when the task has ended.
+        let _ = accepting.await;
         gateway.journal.say(&gateway.metrics, "stopped", json!({"cut_off": left.unwrap_or(0)}));
         let shared = Arc::clone(&gateway);
         let closed = tokio::task::spawn_blocking(move || shared.judges.close()).await;

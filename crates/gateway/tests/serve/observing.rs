@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::crossing::{NOTHING, POLICY, saying};
 use crate::faults::quiet;
 use crate::vendor::{call, path, request, stream, text};
-use crate::world::{Model, Play, World, plan};
+use crate::world::{Model, Play, World, ask_at, plan};
 
 /// Log lines, shared with the journal that writes them.
 #[derive(Clone, Default)]
@@ -145,5 +145,33 @@ async fn latency_is_measured_to_first_byte_and_end() {
     assert!(sum("first_byte") + 0.1 < sum("upstream"), "the stream goes on after its first byte:\n{shown}");
     assert!(sum("upstream_head") < sum("first_byte"), "{shown}");
     world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_is_false_while_draining() {
+    let model = Model::start(|_| {
+        let events = stream(Api::Chat, &[text(&"word ".repeat(40))], 5);
+        Play { pause: Duration::from_millis(20), ..Play::stream(&events) }
+    })
+    .await;
+    let mut world = plan(&model, NOTHING).start().await;
+    let address = world.address;
+    assert_eq!(world.ready_as(200).await, 200);
+    let body = request(Api::Chat, "hi", true).to_string();
+    let asked = tokio::spawn(async move { ask_at(address, Method::POST, path(Api::Chat), &[], body).await });
+    while model.seen().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    world.begin_stop();
+    assert_eq!(world.ready_as(503).await, 503);
+    let ready = world.ask(Method::GET, "/lictor/ready", &[], "").await;
+    assert_eq!(ready.code(), "gateway.draining", "{}", ready.text());
+    assert_eq!(world.ask(Method::GET, "/lictor/health", &[], "").await.status, 200);
+    let late = world.post(path(Api::Chat), "t", &request(Api::Chat, "hi", false)).await;
+    assert_eq!((late.status, late.code()), (503, "gateway.draining"), "{}", late.text());
+    let got = asked.await.unwrap();
+    assert!(got.is_whole && got.text().ends_with("data: [DONE]\n\n"), "requests in flight finish");
+    world.stop().await;
+    assert_eq!(model.seen().len(), 1);
 }
 

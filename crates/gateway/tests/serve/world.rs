@@ -354,6 +354,11 @@ impl World {
         records(&self.log)
     }
 
+    /// Tells the gateway to stop, and does not wait for it.
+    pub(crate) fn begin_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
     /// Stops the gateway and returns its folder, for the next one.
     pub(crate) async fn stop(&mut self) -> Arc<tempfile::TempDir> {
         drop(self.stop.take());
