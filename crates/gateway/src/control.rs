@@ -47,23 +47,34 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
 }
 
 impl From<Unavailable> for ErrorResponse {
-    fn from(_: Unavailable) -> ErrorResponse {
-        ErrorResponse::unavailable()
+    fn from(unavailable: Unavailable) -> ErrorResponse {
+        ErrorResponse { reason: Some(unavailable.reason), ..ErrorResponse::unavailable() }
     }
 }
 
 /// Answers whether the gateway can record decisions.
-async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse> {
+async fn ready(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, ErrorResponse> {
     if gateway.is_draining() {
         return Err(ErrorResponse::draining());
     }
-    let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
-    asked.map_err(Unavailable::from)?;
+    check_stores(gateway).await.inspect_err(|unavailable| {
+        gateway.journal.say(&gateway.metrics, "not_ready", json!({"reason": unavailable.reason}));
+    })?;
     // While records cannot be written, nothing is forwarded.
     if gateway.metrics.unwritten.load(Ordering::Relaxed) > 0 {
         return Err(ErrorResponse::unavailable());
     }
     Ok(error_response::value(200, &json!({"status": "ready", "policy": &*gateway.judges.active().fingerprint})))
+}
+
+/// Returns an error if the store or the folder of the ledger cannot be read, for example because it was unmounted.
+async fn check_stores(gateway: &Arc<Gateway>) -> Result<(), Unavailable> {
+    gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await??;
+    let Some(ledger) = gateway.judges.ledger() else { return Ok(()) };
+    let reader = ledger.reader();
+    let read = tokio::task::spawn_blocking(move || reader.first_key().map(drop)).await;
+    let read = read.map_err(|_| Unavailable { reason: "the ledger cannot be read".to_owned() })?;
+    read.map_err(|error| Unavailable { reason: error.to_string() })
 }
 
 /// Returns the metrics. Clients can reach this endpoint too, so names of tenants are shown to operators only.

@@ -59,8 +59,8 @@ enum Stop {
 }
 
 impl From<Unavailable> for Stop {
-    fn from(_: Unavailable) -> Stop {
-        Stop::Tell(Outcome::AuditUnavailable, ErrorResponse::unavailable())
+    fn from(unavailable: Unavailable) -> Stop {
+        Stop::Tell(Outcome::AuditUnavailable, unavailable.into())
     }
 }
 
@@ -261,6 +261,7 @@ impl HttpExchange {
             Err(Stop::Gone) => self.account.ends(Outcome::ClientGone, None),
             Err(Stop::Tell(outcome, response)) => {
                 self.account.ends(outcome, Some(&response.code));
+                self.log_reason(response.reason.as_deref());
                 let bytes =
                     self.account.api().unwrap_or(Api::Chat).error(response.status, &response.code, &response.message);
                 self.account.sent_down(&bytes);
@@ -384,6 +385,14 @@ impl HttpExchange {
     /// Counts how long the upstream took for its whole reply.
     fn end_upstream(&self) {
         self.account.ends_upstream().into_iter().for_each(|time| self.gateway.metrics.upstream_time.add(time));
+    }
+
+    /// Logs why nothing can be recorded.
+    fn log_reason(&self, reason: Option<&str>) {
+        if let Some(reason) = reason {
+            let line = json!({"reason": reason, "exchange": self.account.id});
+            self.gateway.journal.say(&self.gateway.metrics, "audit_unavailable", line);
+        }
     }
 
     /// Refuses a redirect, which would send the client and its key past the gateway, and a change of protocols.

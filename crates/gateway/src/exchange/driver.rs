@@ -88,8 +88,9 @@ impl HttpExchange {
             };
             step = exchange.resume(done.unwrap_or_else(|stop| match stop {
                 Stop::Gone => StepResult::ClientGone,
-                Stop::Tell(outcome, ErrorResponse { status, code, message }) => {
+                Stop::Tell(outcome, ErrorResponse { status, code, message, reason }) => {
                     driver.outcome = Some(outcome);
+                    self.log_reason(reason.as_deref());
                     StepResult::Failed(ExchangeFailure::failed(status, code, message))
                 }
             }));

@@ -175,3 +175,51 @@ async fn readiness_is_false_while_draining() {
     assert_eq!(model.seen().len(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn vanished_state_folder_refuses_requests() {
+    for shadow in [false, true] {
+        let model = saying(vec![text("hi")]).await;
+        let mut kept = plan(&model, NOTHING);
+        (kept.keeps, kept.config.shadow) = (true, shadow);
+        let lines = Lines::default();
+        kept.journal = Journal::new(lines.clone());
+        let state = kept.folder.path().join("state");
+        let world = kept.start().await;
+        let ask = async |api: Api| world.post(path(api), "s", &request(api, "hi", false)).await;
+        assert_eq!(ask(Api::Chat).await.status, 200);
+        assert_eq!(world.ready_as(200).await, 200);
+        quiet(&world).await;
+        std::fs::remove_dir_all(&state).unwrap();
+        for api in Api::ALL {
+            let got = ask(api).await;
+            match shadow {
+                false => assert_eq!((got.status, got.code()), (503, "audit.unavailable"), "{}", got.text()),
+                true => assert_eq!(got.status, 200, "{}", got.text()),
+            }
+        }
+        assert_eq!(model.seen().len(), if shadow { 4 } else { 1 });
+        assert_eq!(world.ready_as(503).await, 503);
+        assert_eq!(world.ask(Method::GET, "/lictor/health", &[], "").await.status, 200);
+        let line = lines.wait_for("not_ready", 1).await.remove(0);
+        assert!(line["reason"].as_str().unwrap().contains("the file is gone"), "{line}");
+        if !shadow {
+            let line = lines.wait_for("audit_unavailable", 1).await.remove(0);
+            assert!(line["reason"].as_str().unwrap().contains("state.sqlite"), "{line}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn vanished_ledger_folder_refuses_requests() {
+    let model = saying(vec![text("hi")]).await;
+    let world = plan(&model, NOTHING).start().await;
+    let ask = async |session: &str| world.post(path(Api::Chat), session, &request(Api::Chat, "hi", false)).await;
+    assert_eq!(ask("s").await.status, 200);
+    quiet(&world).await;
+    std::fs::remove_dir_all(&world.log).unwrap();
+    assert_eq!(world.ready_as(503).await, 503, "before the first request fails");
+    let got = ask("t").await;
+    assert_eq!((got.status, got.code()), (503, "audit.unavailable"), "{}", got.text());
+    assert_eq!(model.seen().len(), 1, "nothing is forwarded without a record");
+}
+
