@@ -223,3 +223,15 @@ async fn vanished_ledger_folder_refuses_requests() {
     assert_eq!(model.seen().len(), 1, "nothing is forwarded without a record");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn upstream_with_version_gets_it_once() {
+    let model = saying(vec![text("hi")]).await;
+    let mut versioned = plan(&model, NOTHING);
+    versioned.config.upstream = format!("http://{}/v1", model.address).parse().unwrap();
+    let world = versioned.start().await;
+    for path in [path(Api::Chat), "/chat/completions"] {
+        assert_eq!(world.post(path, "s", &request(Api::Chat, "hi", false)).await.status, 200);
+        assert_eq!(model.seen().pop().unwrap().path, "/v1/chat/completions", "{path}");
+    }
+    world.end().await;
+}
