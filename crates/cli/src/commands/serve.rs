@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
 use lictor::observer::Feed;
-use lictor::policy::Policy;
+use lictor::policy::{Mode, Policy, Response};
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
+use lictor_ledger::Reader;
 use lictor_logic::Span;
 
 use crate::args::{ApprovalsArgs, ServeArgs};
@@ -31,7 +32,16 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &[])?;
     let config = config(args)?;
     let watched = if args.watch { files(&policy) } else { Vec::new() };
+    comment_on_config(&config, &policy);
+    let new_ledger = args.warden.log.as_deref().filter(|folder| Reader::open(folder).first_key().is_err());
     let (store, ledger) = wardens::open_stores(&args.warden, Duration::ZERO)?;
+    if let (Some(folder), Some(ledger)) = (new_ledger, &ledger) {
+        let (folder, key) = (folder.display(), ledger.reader().first_key()?);
+        complaint::note(&format!(
+            "created the ledger {folder}; its verifier key is {key}\nhint: keep the key in another place, and check the ledger \
+             with: lictor verify {folder} --key '{key}'"
+        ));
+    }
     if ledger.is_none() {
         complaint::warn("no --log: decisions are not recorded; use this for trials only");
     }
@@ -69,6 +79,27 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let listening = |address| complaint::note(&format!("listening on {address}, forwarding to {upstream}"));
     lictor_gateway::serve(config, parts, Some(source), watched, journal, listening)?;
     Ok(Outcome::Compliant)
+}
+
+/// Prints notes and warnings about settings that are likely mistakes.
+fn comment_on_config(config: &Config, policy: &Policy) {
+    for upstream in [Some(&config.upstream), config.messages_upstream.as_ref()].into_iter().flatten() {
+        if upstream.path().trim_end_matches('/').ends_with("/v1") {
+            complaint::note(&format!(
+                "the upstream {upstream} ends in /v1: for requests whose path begins with /v1, it is not added again"
+            ));
+        }
+    }
+    let mut enforced = policy.properties.iter().filter(|property| property.mode == Mode::Enforce);
+    if let Some(property) = enforced.find(|property| property.respond == Response::Ask)
+        && config.control_keys.is_empty()
+    {
+        complaint::warn(&format!(
+            "the property {} asks a person, but no person can answer: the gateway has no control key\nhint: set \
+             {CONTROL_KEY_VARIABLE}, or `control_keys` in the section `gateway`",
+            property.id
+        ));
+    }
 }
 
 /// Returns the file with the section `gateway`.

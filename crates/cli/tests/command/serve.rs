@@ -88,6 +88,46 @@ fn check_reports_gateway_section_errors() {
     assert!(said.contains("2 errors"), "{said}");
 }
 
+/// Returns what `lictor serve` says until it listens.
+fn said_at_start(folder: &std::path::Path, args: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut command = lictor(folder, args);
+    let mut child = command.envs(variables.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("listening on ") && lines.read_line(&mut said).unwrap() > 0 {}
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(said.contains("listening on "), "{said}");
+    said
+}
+
+#[test]
+fn serve_prints_verifier_key_of_new_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["serve", "--policy", "agent-safety", "--upstream", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"];
+    let args = [&args[..], &["--log", "log", "--quiet"]].concat();
+    let said = said_at_start(folder.path(), &args, &[]);
+    let key = lictor(folder.path(), &["log", "key", "log"]).output().unwrap();
+    let key = String::from_utf8(key.stdout).unwrap().trim().to_owned();
+    assert!(said.contains(&format!("its verifier key is {key}\n")), "{said}");
+    assert!(said.contains(&format!("lictor verify log --key '{key}'")), "{said}");
+    let said = said_at_start(folder.path(), &args, &[]);
+    assert!(!said.contains("verifier key"), "it is printed once: {said}");
+}
+
+#[test]
+fn serve_warns_of_approvals_without_control_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "lictor: 1\nname: p\nproperties:\n  - {id: ask-a-person, formula: 'always !tool_call(\"pay\")', respond: ask}\n";
+    std::fs::write(folder.path().join("p.yaml"), policy).unwrap();
+    let args = ["serve", "--policy", "p.yaml", "--upstream", "http://127.0.0.1:1/v1", "--listen", "127.0.0.1:0"];
+    let said = said_at_start(folder.path(), &args, &[]);
+    assert!(said.contains("the property ask-a-person asks a person") && said.contains("LICTOR_CONTROL_KEY"), "{said}");
+    assert!(said.contains("ends in /v1"), "{said}");
+    let said = said_at_start(folder.path(), &args, &[("LICTOR_CONTROL_KEY", "0123456789abcdef")]);
+    assert!(!said.contains("asks a person"), "{said}");
+}
+
 /// A running gateway, which is stopped when this is dropped.
 struct Running {
     child: Child,
