@@ -132,7 +132,7 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
         config.take_over(&section).map_err(|mistakes| anyhow!("{file}: {}", mistakes.join(&format!("\n{file}: "))))?;
     }
     if let Some(upstream) = &args.upstream {
-        config.upstream = address(upstream)?;
+        config.upstream = address("upstream", upstream)?;
     }
     if config.upstream == none {
         bail!(
@@ -140,11 +140,11 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
         );
     }
     config.messages_upstream = match &args.messages_upstream {
-        Some(upstream) => Some(address(upstream)?),
+        Some(upstream) => Some(address("messages-upstream", upstream)?),
         None => config.messages_upstream,
     };
     config.collector = match &args.collector {
-        Some(collector) => Some(address(collector)?),
+        Some(collector) => Some(address("collector", collector)?),
         None => config.collector,
     };
     if let (Some(certificate), Some(key)) = (&args.certificate, &args.private_key) {
@@ -154,7 +154,7 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     config.upstream_ca = args.upstream_ca.clone().or(config.upstream_ca);
     config.shadow |= args.shadow;
     if let Some(path) = args.forward.iter().find(|path| !path.starts_with('/')) {
-        bail!("--forward {path}: a path starts with `/`\nhint: write it like `/v1/files*`");
+        bail!("--forward {path}: a path starts with `/`\nhint: write it like `/v1/files*`, here or in LICTOR_FORWARD");
     }
     config.forward.extend(args.forward.iter().cloned());
     if let Some(seconds) = args.approval_wait {
@@ -191,12 +191,16 @@ fn private(_: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn address(text: &str) -> anyhow::Result<Uri> {
-    let parsed: Uri = text.parse().with_context(|| format!("`{text}` is not an address"))?;
-    match (parsed.scheme_str(), parsed.authority()) {
-        (Some("http" | "https"), Some(authority)) if !authority.as_str().contains('@') => Ok(parsed),
-        _ => bail!("`{text}` is not a URL like https://api.openai.com"),
-    }
+/// Reads the URL of an option, which may come from its variable.
+fn address(option: &str, text: &str) -> anyhow::Result<Uri> {
+    let is_whole = |uri: &Uri| {
+        let authority = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        authority && matches!(uri.scheme_str(), Some("http" | "https"))
+    };
+    text.parse::<Uri>().ok().filter(is_whole).with_context(|| {
+        let variable = option.to_uppercase().replace('-', "_");
+        format!("`{text}` is not a URL like https://api.openai.com\nhint: it is the value of --{option} or LICTOR_{variable}")
+    })
 }
 
 /// Returns the files of a policy.
@@ -214,7 +218,7 @@ pub(crate) fn approvals(args: &ApprovalsArgs, out: &mut dyn Write) -> anyhow::Re
         (None, Some(id)) => Some((id.as_str(), false, by)),
         (None, None) => None,
     };
-    let said = lictor_gateway::approvals(&address(&args.gateway)?, &key, answer)?;
+    let said = lictor_gateway::approvals(&address("gateway", &args.gateway)?, &key, answer)?;
     writeln!(out, "{said}")?;
     Ok(Outcome::Compliant)
 }
