@@ -35,7 +35,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         (&Method::GET, "ready") => ready(gateway).await,
         (&Method::GET, "metrics") => Ok(metrics(gateway, &head.headers)),
         _ => match permitted(gateway, &head.headers) {
-            Ok(()) => guarded(gateway, &head.method, &path, body).await,
+            Ok(()) => guarded(gateway, &head.method, &path, head.uri.query(), body).await,
             Err(told) => Err(told),
         },
     };
@@ -105,6 +105,7 @@ async fn guarded(
     gateway: &Arc<Gateway>,
     method: &Method,
     path: &str,
+    query: Option<&str>,
     body: Incoming,
 ) -> Result<Response<AnswerBody>, ErrorResponse> {
     let (bytes, read) = body::read(body, MOST_BYTES, gateway.config.limits.body_idle).await;
@@ -113,7 +114,7 @@ async fn guarded(
         ("POST", "consents") => declared::consent(gateway, &object(&bytes)?).await,
         ("POST", "erasures") => declared::erasure(gateway, &object(&bytes)?).await,
         ("POST", "events") => declared::event(gateway, &object(&bytes)?).await,
-        ("GET", "approvals") => Ok(error_response::value(200, &json!({"waiting": Waiting::list(gateway).await?}))),
+        ("GET", "approvals") => list_approvals(gateway, query).await,
         ("POST", path) if path.starts_with("approvals/") => {
             approve(gateway, path.strip_prefix("approvals/").unwrap_or_default(), &object(&bytes)?).await
         }
@@ -135,6 +136,24 @@ fn object(bytes: &Bytes) -> Result<Json, ErrorResponse> {
 fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, ErrorResponse> {
     let found = body.text(key).filter(|text| !text.is_empty());
     found.ok_or_else(|| ErrorResponse::new(400, "control.shape", format!("`{key}` must be a non-empty string")))
+}
+
+/// Lists pending approvals, those after an id with `?after=ID`.
+async fn list_approvals(gateway: &Gateway, query: Option<&str>) -> Result<Response<AnswerBody>, ErrorResponse> {
+    let after = match query.map(|query| query.strip_prefix("after=")) {
+        None => None,
+        Some(Some(id)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Some(id),
+        Some(_) => {
+            let message = "unknown query; `?after=ID` lists the approvals after this one";
+            return Err(ErrorResponse::new(400, "control.shape", message));
+        }
+    };
+    let (waiting, more) = Waiting::list(gateway, after).await?;
+    let mut listed = json!({"waiting": waiting});
+    if more > 0 {
+        listed["more"] = json!(more);
+    }
+    Ok(error_response::value(200, &listed))
 }
 
 async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {

@@ -21,6 +21,7 @@ use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
+use crate::waiting::Waiting;
 
 /// How often the memories of sessions that have ended are deleted.
 const SWEEP: Duration = Duration::from_secs(600);
@@ -139,6 +140,8 @@ async fn end_surplus(gateway: Arc<Gateway>) {
                 Ok(notices) => {
                     notices.iter().for_each(|_| gateway.journal.say(&gateway.metrics, "late", json!({})));
                     gateway.sessions.forget(&session.name);
+                    // Its approvals cannot be answered any more. Those that cannot be deleted now expire.
+                    let _ = Waiting::forget_session(&gateway, &session.tenant, &session.name).await;
                     gateway.metrics.sessions_evicted.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(unavailable) => {
@@ -153,6 +156,10 @@ async fn end_surplus(gateway: Arc<Gateway>) {
 async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP).await;
+        // The memory of a session says that it has ended, so its approvals are deleted first.
+        if let Err(unavailable) = Waiting::list(&gateway, None).await {
+            gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
+        }
         for tenant in gateway.judges.tenants() {
             if let Err(unavailable) = gateway.sessions.sweep(tenant).await {
                 gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
