@@ -15,7 +15,7 @@ use crate::judges::Judges;
 use crate::reload::{PolicySource, Reload};
 use crate::sessions::Sessions;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::{Journal, Metrics, Spans};
+use crate::telemetry::{Journal, Metrics, Spans, StrippedLog};
 use crate::upstream::Upstream;
 
 /// The shared state of all exchanges.
@@ -30,6 +30,7 @@ pub(crate) struct Gateway {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
+    pub(crate) stripped: StrippedLog,
     pub(crate) in_flight: InFlight,
     /// The permits for exchanges in flight.
     pub(crate) room: Arc<Semaphore>,
@@ -75,6 +76,7 @@ impl Gateway {
             metrics,
             journal,
             spans,
+            stripped: StrippedLog::default(),
             room,
             answered,
             reload,

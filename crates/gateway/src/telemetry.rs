@@ -8,9 +8,11 @@ mod histogram;
 mod journal;
 mod metrics;
 mod spans;
+mod stripped_log;
 mod tenant_counts;
 
 pub(crate) use decision_line::decision_line;
 pub use journal::Journal;
 pub(crate) use metrics::{Metrics, Outcome, RouteLabel};
 pub(crate) use spans::{Span, Spans};
+pub(crate) use stripped_log::StrippedLog;

@@ -224,6 +224,28 @@ async fn vanished_ledger_folder_refuses_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn stripped_fields_are_logged_once() {
+    let said = json!({"choices": [{"index": 0, "mood": "calm", "message": {"role": "assistant", "content": "hi"}}]});
+    let model = Model::start(move |_| Play::json(said.to_string())).await;
+    let mut observed = plan(&model, NOTHING);
+    let lines = Lines::default();
+    observed.journal = Journal::new(lines.clone());
+    let world = observed.start().await;
+    for _ in 0..2 {
+        assert_eq!(world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await.status, 200);
+    }
+    assert_eq!(world.figure("lictor_fields_stripped_total").await, 2);
+    lines.wait_for("exchange", 2).await;
+    let stripped = lines.wait_for("field_stripped", 1).await;
+    assert_eq!(stripped.len(), 1, "{stripped:?}");
+    assert_eq!(
+        (stripped[0]["api"].as_str(), stripped[0]["field"].as_str()),
+        (Some("openai-chat"), Some("choice.mood"))
+    );
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn upstream_with_version_gets_it_once() {
     let model = saying(vec![text("hi")]).await;
     let mut versioned = plan(&model, NOTHING);
