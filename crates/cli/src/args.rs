@@ -1,5 +1,6 @@
 //! The command-line arguments, and their help texts.
 
+mod environment;
 mod guarding;
 mod ledger;
 mod serve;
@@ -11,6 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
+pub(crate) use crate::args::environment::parse;
 pub(crate) use crate::args::guarding::{ClientArg, DEADLINE, GuardArgs, HookArgs, McpArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};

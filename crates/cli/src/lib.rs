@@ -18,15 +18,13 @@ mod wardens;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 
-use clap::Parser;
-
-use crate::args::{Args, Command};
+use crate::args::Command;
 use crate::exit::Outcome;
 
 /// Runs the command and returns its exit code. The first argument is the name of the program. Data goes to `out`,
 /// messages to standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u8 {
-    let args = match Args::try_parse_from(arguments) {
+    let args = match args::parse(arguments) {
         Ok(args) => args,
         Err(error) => {
             // Clap returns help and version as errors as well; it prints each to the right stream.

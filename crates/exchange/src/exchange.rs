@@ -13,7 +13,7 @@ use bytes::Bytes;
 use lictor_event::{DELIVERY, EXCHANGE, Event};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, Decision};
-use lictor_wire::{Api, Request, WireRefusal};
+use lictor_wire::{Api, Request, StrippedFields, WireRefusal};
 
 use crate::memory::SessionMemory;
 use crate::step::{
@@ -43,6 +43,7 @@ struct Handover {
     result: Option<StepResult>,
     counts: ExchangeCounts,
     reply_id: Option<String>,
+    stripped: Vec<String>,
 }
 
 impl Link {
@@ -81,6 +82,11 @@ impl Exchange {
     /// Returns the counts so far.
     pub fn counts(&self) -> ExchangeCounts {
         self.link.open().counts
+    }
+
+    /// Returns the names of fields that were stripped from replies since the last call, as `OBJECT.MEMBER`.
+    pub fn take_stripped_names(&self) -> Vec<String> {
+        std::mem::take(&mut self.link.open().stripped)
     }
 
     /// Returns the id of the reply, as soon as it is known.
@@ -266,6 +272,13 @@ impl Life {
         if let Some(id) = id {
             self.link.open().reply_id = Some(id.to_owned());
         }
+    }
+
+    /// Takes note of fields that were stripped from a reply.
+    pub(crate) fn note_stripped(&self, fields: &StrippedFields) {
+        let mut handover = self.link.open();
+        handover.counts.stripped += fields.count as u64;
+        handover.stripped.extend_from_slice(&fields.names);
     }
 
     pub(crate) fn count(&self, add: impl FnOnce(&mut ExchangeCounts)) {

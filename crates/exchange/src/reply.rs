@@ -81,7 +81,7 @@ impl Life {
             Ok(reply) => reply,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
         };
-        self.count(|counts| counts.stripped += reply.stripped().count as u64);
+        self.note_stripped(reply.stripped());
         self.replies_as(reply.id());
         let forwarded = match reply.settle(&[]) {
             Ok(forwarded) => forwarded,

@@ -73,7 +73,7 @@ impl Life {
         let (state, stopped) = loop {
             let mut state = self.open_stream(left);
             let stopped = self.follow(before, &mut state).await;
-            self.count(|counts| counts.stripped += state.stream.stripped().count as u64);
+            self.note_stripped(state.stream.stripped());
             let Some(next) = stopped.as_ref().ok().and_then(|was_cut| self.correct_stream(&state, &request, *was_cut))
             else {
                 break (state, stopped);

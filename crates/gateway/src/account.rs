@@ -2,14 +2,16 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use hmac::{Hmac, Mac};
 use lictor_wire::Api;
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
+use tokio::time::Instant;
 
 use crate::identity::{EVERYBODY, Origin, hex};
-use crate::telemetry::Outcome;
+use crate::telemetry::{Outcome, RouteLabel};
 
 /// The outcome of an exchange whose process was killed.
 pub(crate) const CUT_OFF: &str = "cut_off";
@@ -33,6 +35,8 @@ pub(crate) struct Account {
     pub(crate) changed: AtomicU64,
     /// The version of its in-flight row in the store; zero without a row.
     pub(crate) in_flight: AtomicU64,
+    /// When the request came.
+    begun: Instant,
     more: Mutex<More>,
 }
 
@@ -40,11 +44,16 @@ pub(crate) struct Account {
 #[derive(Debug)]
 struct More {
     api: Option<Api>,
+    route: RouteLabel,
     tenant: String,
     session: Option<(String, Origin)>,
     streams: bool,
     outcome: Option<Outcome>,
     code: Option<String>,
+    /// How long the client waited for the first byte of a body.
+    first_byte: Option<Duration>,
+    /// When the upstream was asked, until its reply has ended.
+    upstream_asked: Option<Instant>,
     /// None if no record is kept.
     hashes: Option<Hashes>,
 }
@@ -72,13 +81,17 @@ impl Account {
             decisions: zero(),
             changed: zero(),
             in_flight: zero(),
+            begun: Instant::now(),
             more: Mutex::new(More {
                 api: None,
+                route: RouteLabel::default(),
                 tenant: EVERYBODY.to_owned(),
                 session: None,
                 streams: false,
                 outcome: None,
                 code: None,
+                first_byte: None,
+                upstream_asked: None,
                 hashes,
             }),
         }
@@ -88,9 +101,24 @@ impl Account {
         change(&mut self.more.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Notes the API.
-    pub(crate) fn is_about(&self, api: Api) {
-        self.with(|more| more.api = Some(api));
+    /// Notes the API whose errors the client reads, and the route.
+    pub(crate) fn is_about(&self, api: Api, route: RouteLabel) {
+        self.with(|more| (more.api, more.route) = (Some(api), route));
+    }
+
+    /// Notes that the upstream is asked now.
+    pub(crate) fn asks_upstream(&self) {
+        self.with(|more| more.upstream_asked = Some(Instant::now()));
+    }
+
+    /// Returns how long ago the upstream was asked, unless its reply has ended.
+    pub(crate) fn upstream_time(&self) -> Option<Duration> {
+        self.with(|more| more.upstream_asked.map(|asked| asked.elapsed()))
+    }
+
+    /// Notes that the reply of the upstream has ended. Returns how long it took, at the first call.
+    pub(crate) fn ends_upstream(&self) -> Option<Duration> {
+        self.with(|more| more.upstream_asked.take().map(|asked| asked.elapsed()))
     }
 
     /// Notes the tenant and the session.
@@ -125,11 +153,30 @@ impl Account {
     /// Counts bytes to the client.
     pub(crate) fn sent_down(&self, bytes: &[u8]) {
         self.sent_down.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.with(|more| more.hashes.iter_mut().for_each(|hashes| hashes.sent_down.update(bytes)));
+        self.with(|more| {
+            if more.first_byte.is_none() && !bytes.is_empty() {
+                more.first_byte = Some(self.begun.elapsed());
+            }
+            more.hashes.iter_mut().for_each(|hashes| hashes.sent_down.update(bytes));
+        });
     }
 
     pub(crate) fn api(&self) -> Option<Api> {
         self.with(|more| more.api)
+    }
+
+    pub(crate) fn route(&self) -> RouteLabel {
+        self.with(|more| more.route)
+    }
+
+    /// Returns the code of the error that the gateway itself answered with.
+    pub(crate) fn code(&self) -> Option<String> {
+        self.with(|more| more.code.clone())
+    }
+
+    /// Returns how long the client waited for the first byte of a body.
+    pub(crate) fn first_byte(&self) -> Option<Duration> {
+        self.with(|more| more.first_byte)
     }
 
     pub(crate) fn session(&self) -> Option<String> {
@@ -184,7 +231,8 @@ impl Account {
         add("decisions", count(&self.decisions));
         add("changed", count(&self.changed));
         self.with(|more| {
-            add("api", json!(more.api.map(Api::name)));
+            let route = Some(more.route).filter(|route| *route != RouteLabel::Unjudged);
+            add("api", json!(route.map(RouteLabel::name)));
             add("tenant", json!(more.tenant));
             add("session", json!(more.session.as_ref().map(|(name, _)| name)));
             add("session_from", json!(more.session.as_ref().map(|(_, origin)| origin.name())));

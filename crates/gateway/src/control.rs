@@ -33,25 +33,33 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let answered = match (&head.method, path.as_str()) {
         (&Method::GET, "health") => Ok(error_response::value(200, &json!({"status": "alive"}))),
         (&Method::GET, "ready") => ready(gateway).await,
-        (&Method::GET, "metrics") => Ok(metrics(gateway)),
+        (&Method::GET, "metrics") => Ok(metrics(gateway, &head.headers)),
         _ => match permitted(gateway, &head.headers) {
-            Ok(()) => guarded(gateway, &head.method, &path, body).await,
+            Ok(()) => guarded(gateway, &head.method, &path, head.uri.query(), body).await,
             Err(told) => Err(told),
         },
     };
-    answered.unwrap_or_else(|told| told.response(None))
+    answered.unwrap_or_else(|told| {
+        // No tenant asks here.
+        gateway.metrics.error_response("", &told.code);
+        told.response(None)
+    })
 }
 
 impl From<Unavailable> for ErrorResponse {
-    fn from(_: Unavailable) -> ErrorResponse {
-        ErrorResponse::unavailable()
+    fn from(unavailable: Unavailable) -> ErrorResponse {
+        ErrorResponse { reason: Some(unavailable.reason), ..ErrorResponse::unavailable() }
     }
 }
 
 /// Answers whether the gateway can record decisions.
-async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse> {
-    let asked = gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await?;
-    asked.map_err(Unavailable::from)?;
+async fn ready(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, ErrorResponse> {
+    if gateway.is_draining() {
+        return Err(ErrorResponse::draining());
+    }
+    check_stores(gateway).await.inspect_err(|unavailable| {
+        gateway.journal.say(&gateway.metrics, "not_ready", json!({"reason": unavailable.reason}));
+    })?;
     // While records cannot be written, nothing is forwarded.
     if gateway.metrics.unwritten.load(Ordering::Relaxed) > 0 {
         return Err(ErrorResponse::unavailable());
@@ -59,8 +67,20 @@ async fn ready(gateway: &Gateway) -> Result<Response<AnswerBody>, ErrorResponse>
     Ok(error_response::value(200, &json!({"status": "ready", "policy": &*gateway.judges.active().fingerprint})))
 }
 
-fn metrics(gateway: &Gateway) -> Response<AnswerBody> {
-    let mut response = Response::new(body::whole(gateway.metrics.text()));
+/// Returns an error if the store or the folder of the ledger cannot be read, for example because it was unmounted.
+async fn check_stores(gateway: &Arc<Gateway>) -> Result<(), Unavailable> {
+    gateway.sessions.blocking(|store| store.load("gateway/naming-key")).await??;
+    let Some(ledger) = gateway.judges.ledger() else { return Ok(()) };
+    let reader = ledger.reader();
+    let read = tokio::task::spawn_blocking(move || reader.first_key().map(drop)).await;
+    let read = read.map_err(|_| Unavailable { reason: "the ledger cannot be read".to_owned() })?;
+    read.map_err(|error| Unavailable { reason: error.to_string() })
+}
+
+/// Returns the metrics. Clients can reach this endpoint too, so names of tenants are shown to operators only.
+fn metrics(gateway: &Gateway, headers: &HeaderMap) -> Response<AnswerBody> {
+    let shows_tenants = gateway.config.tenants.is_empty() || permitted(gateway, headers).is_ok();
+    let mut response = Response::new(body::whole(gateway.metrics.text(shows_tenants)));
     response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain; version=0.0.4"));
     response
 }
@@ -85,6 +105,7 @@ async fn guarded(
     gateway: &Arc<Gateway>,
     method: &Method,
     path: &str,
+    query: Option<&str>,
     body: Incoming,
 ) -> Result<Response<AnswerBody>, ErrorResponse> {
     let (bytes, read) = body::read(body, MOST_BYTES, gateway.config.limits.body_idle).await;
@@ -93,7 +114,7 @@ async fn guarded(
         ("POST", "consents") => declared::consent(gateway, &object(&bytes)?).await,
         ("POST", "erasures") => declared::erasure(gateway, &object(&bytes)?).await,
         ("POST", "events") => declared::event(gateway, &object(&bytes)?).await,
-        ("GET", "approvals") => Ok(error_response::value(200, &json!({"waiting": Waiting::list(gateway).await?}))),
+        ("GET", "approvals") => list_approvals(gateway, query).await,
         ("POST", path) if path.starts_with("approvals/") => {
             approve(gateway, path.strip_prefix("approvals/").unwrap_or_default(), &object(&bytes)?).await
         }
@@ -115,6 +136,24 @@ fn object(bytes: &Bytes) -> Result<Json, ErrorResponse> {
 fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, ErrorResponse> {
     let found = body.text(key).filter(|text| !text.is_empty());
     found.ok_or_else(|| ErrorResponse::new(400, "control.shape", format!("`{key}` must be a non-empty string")))
+}
+
+/// Lists pending approvals, those after an id with `?after=ID`.
+async fn list_approvals(gateway: &Gateway, query: Option<&str>) -> Result<Response<AnswerBody>, ErrorResponse> {
+    let after = match query.map(|query| query.strip_prefix("after=")) {
+        None => None,
+        Some(Some(id)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Some(id),
+        Some(_) => {
+            let message = "unknown query; `?after=ID` lists the approvals after this one";
+            return Err(ErrorResponse::new(400, "control.shape", message));
+        }
+    };
+    let (waiting, more) = Waiting::list(gateway, after).await?;
+    let mut listed = json!({"waiting": waiting});
+    if more > 0 {
+        listed["more"] = json!(more);
+    }
+    Ok(error_response::value(200, &listed))
 }
 
 async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {

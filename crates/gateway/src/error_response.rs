@@ -22,11 +22,13 @@ pub(crate) struct ErrorResponse {
     pub(crate) status: u16,
     pub(crate) code: String,
     pub(crate) message: String,
+    /// The reason for operators, which the client does not get.
+    pub(crate) reason: Option<String>,
 }
 
 impl ErrorResponse {
     pub(crate) fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> ErrorResponse {
-        ErrorResponse { status, code: code.into(), message: message.into() }
+        ErrorResponse { status, code: code.into(), message: message.into(), reason: None }
     }
 
     /// Returns the error that nothing can be recorded, so nothing is forwarded.
@@ -36,6 +38,11 @@ impl ErrorResponse {
             "audit.unavailable",
             "decisions cannot be recorded at the moment, so nothing is forwarded; retry later",
         )
+    }
+
+    /// Returns the error that the gateway is to stop, so it accepts no new requests.
+    pub(crate) fn draining() -> ErrorResponse {
+        ErrorResponse::new(503, "gateway.draining", "the gateway is shutting down; retry with another instance")
     }
 
     /// Returns the error that the gateway itself failed.

@@ -28,7 +28,7 @@ use crate::body::{self, AnswerBody, Pieces};
 use crate::error_response::{EXCHANGE_HEADER, ErrorResponse, SESSION_NAME_HEADER};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, hex};
-use crate::telemetry::Outcome;
+use crate::telemetry::{Outcome, RouteLabel};
 use crate::unavailable::Unavailable;
 use crate::upstream::{self, NoAnswer};
 
@@ -59,8 +59,8 @@ enum Stop {
 }
 
 impl From<Unavailable> for Stop {
-    fn from(_: Unavailable) -> Stop {
-        Stop::Tell(Outcome::AuditUnavailable, ErrorResponse::unavailable())
+    fn from(unavailable: Unavailable) -> Stop {
+        Stop::Tell(Outcome::AuditUnavailable, unavailable.into())
     }
 }
 
@@ -75,9 +75,11 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let account = Arc::new(Account::new(hex(&id), mac));
     let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
         // The request is not read, and gets no record: an overloaded gateway must not do more work.
-        gateway.metrics.exchange(route(&head).api(), Outcome::Busy);
+        gateway.metrics.exchange(route(&head).label(), Outcome::Busy);
         let message = format!("too many requests in flight (limit {})", gateway.config.limits.exchanges);
         let response = ErrorResponse::new(503, "gateway.busy", message);
+        let tenant = Caller::of(&head.headers, &gateway.config.tenants).tenant;
+        gateway.metrics.error_response(&tenant, &response.code);
         return response.response(route(&head).api());
     };
     let (client, answer) = oneshot::channel();
@@ -136,7 +138,11 @@ async fn disconnected(client: &mut oneshot::Sender<Response<AnswerBody>>, pieces
 
 /// Writes the record of an exchange.
 async fn close(gateway: &Gateway, account: &Account, time: Duration) {
-    gateway.metrics.exchange(account.api(), account.outcome());
+    gateway.metrics.exchange(account.route(), account.outcome());
+    if let Some(code) = account.code() {
+        gateway.metrics.error_response(&account.tenant(), &code);
+    }
+    account.first_byte().into_iter().for_each(|time| gateway.metrics.first_byte_time.add(time));
     gateway.metrics.bytes_in.fetch_add(account.received.load(Ordering::Relaxed), Ordering::Relaxed);
     gateway.metrics.bytes_out.fetch_add(account.sent_down.load(Ordering::Relaxed), Ordering::Relaxed);
     if !gateway.keeps_records() {
@@ -170,8 +176,17 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
     gateway.journal.say(&gateway.metrics, "exchange", line);
 }
 
+/// Returns the API of a request, whose errors its client reads.
+pub(crate) fn api<B>(request: &Request<B>) -> Option<Api> {
+    destination(request.method().as_str(), request.uri().path()).api()
+}
+
 fn route(head: &Parts) -> Destination {
-    match Api::route(head.method.as_str(), head.uri.path()) {
+    destination(head.method.as_str(), head.uri.path())
+}
+
+fn destination(method: &str, path: &str) -> Destination {
+    match Api::route(method, path) {
         Route::Judged(api) => Destination::Judged(api),
         Route::Counted(api) => Destination::Counted(api),
         Route::Harmless(api) => Destination::Unjudged(Some(api)),
@@ -214,13 +229,22 @@ impl Destination {
             Destination::Unknown => None,
         }
     }
+
+    /// Returns the name of the route in metrics and records.
+    fn label(self) -> RouteLabel {
+        match self {
+            Destination::Judged(api) | Destination::Counted(api) => RouteLabel::Api(api),
+            Destination::Unjudged(Some(_)) => RouteLabel::Models,
+            Destination::Unjudged(None) | Destination::Unknown => RouteLabel::Unjudged,
+        }
+    }
 }
 
 impl HttpExchange {
     async fn run(mut self, body: Incoming) {
         let destination = route(&self.head);
         if let Some(api) = destination.api() {
-            self.account.is_about(api);
+            self.account.is_about(api, destination.label());
         }
         let stopped = match self.is_route_allowed(destination) {
             Ok(Destination::Judged(api)) => self.handle_judged(api, true, body).await,
@@ -237,6 +261,7 @@ impl HttpExchange {
             Err(Stop::Gone) => self.account.ends(Outcome::ClientGone, None),
             Err(Stop::Tell(outcome, response)) => {
                 self.account.ends(outcome, Some(&response.code));
+                self.log_reason(response.reason.as_deref());
                 let bytes =
                     self.account.api().unwrap_or(Api::Chat).error(response.status, &response.code, &response.message);
                 self.account.sent_down(&bytes);
@@ -295,6 +320,7 @@ impl HttpExchange {
         let response = self.ask_upstream(bytes).await?;
         let (head, body) = response.into_parts();
         let (bytes, read) = body::read(body, limits.body, limits.answer).await;
+        self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if read.is_err() {
             let response = ErrorResponse::new(
@@ -338,6 +364,7 @@ impl HttpExchange {
             headers.insert("content-encoding", encoding.clone());
         }
         let address = self.upstream_address().clone();
+        self.account.asks_upstream();
         let asked = gateway.upstream.ask(&address, self.head.method.clone(), &path, headers, bytes);
         let answered = tokio::select! {
             answered = asked => answered,
@@ -349,9 +376,23 @@ impl HttpExchange {
             }
             Stop::Tell(Outcome::UpstreamGone, none.response().into())
         })?;
+        self.account.upstream_time().into_iter().for_each(|time| gateway.metrics.upstream_head_time.add(time));
         self.account.upstream_status.store(response.status().as_u16(), Ordering::Relaxed);
         self.check_status(response.status())?;
         Ok(response)
+    }
+
+    /// Counts how long the upstream took for its whole reply.
+    fn end_upstream(&self) {
+        self.account.ends_upstream().into_iter().for_each(|time| self.gateway.metrics.upstream_time.add(time));
+    }
+
+    /// Logs why nothing can be recorded.
+    fn log_reason(&self, reason: Option<&str>) {
+        if let Some(reason) = reason {
+            let line = json!({"reason": reason, "exchange": self.account.id});
+            self.gateway.journal.say(&self.gateway.metrics, "audit_unavailable", line);
+        }
     }
 
     /// Refuses a redirect, which would send the client and its key past the gateway, and a change of protocols.

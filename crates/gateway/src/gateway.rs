@@ -1,6 +1,7 @@
 //! The shared state of all exchanges.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
@@ -14,7 +15,7 @@ use crate::judges::Judges;
 use crate::reload::{PolicySource, Reload};
 use crate::sessions::Sessions;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::{Journal, Metrics, Spans};
+use crate::telemetry::{Journal, Metrics, Spans, StrippedLog};
 use crate::upstream::Upstream;
 
 /// The shared state of all exchanges.
@@ -29,12 +30,15 @@ pub(crate) struct Gateway {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
     pub(crate) spans: Spans,
+    pub(crate) stripped: StrippedLog,
     pub(crate) in_flight: InFlight,
     /// The permits for exchanges in flight.
     pub(crate) room: Arc<Semaphore>,
     /// Notified when a reviewer has answered.
     pub(crate) answered: Notify,
     pub(crate) reload: Reload,
+    /// Whether the gateway is to stop, and only finishes what is in flight.
+    is_draining: AtomicBool,
 }
 
 impl Gateway {
@@ -72,15 +76,27 @@ impl Gateway {
             metrics,
             journal,
             spans,
+            stripped: StrippedLog::default(),
             room,
             answered,
             reload,
+            is_draining: AtomicBool::new(false),
         })
     }
 
     /// Loads the policy again and activates it. Returns whether it has changed.
     pub(crate) async fn reload(&self) -> Result<bool, StartError> {
         self.reload.reload(&self.judges, &self.metrics, &self.journal).await
+    }
+
+    /// Refuses new requests from now on; those in flight finish.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether new requests are refused because the gateway is to stop.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
     }
 
     /// Whether exchanges are recorded, in the ledger or in the journal.

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use lictor_event::Event;
+use lictor_event::{EXCHANGE, Event};
+use lictor_json::Json;
 use lictor_judge::Judge;
-use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
+use lictor_judge::guard::{AskScope, Decision, Guard, Preview};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
@@ -22,7 +23,7 @@ use crate::clock::now;
 use crate::identity::EVERYBODY;
 use crate::sessions::MemorySave;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::{Journal, Metrics};
+use crate::telemetry::{Journal, Metrics, decision_line};
 use crate::tenant_store::TenantStore;
 use crate::unavailable::Unavailable;
 
@@ -50,6 +51,9 @@ pub(crate) struct Judges {
     active: RwLock<ActivePolicy>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
+    journal: Journal,
+    /// Whether decisions are not enforced (shadow mode).
+    is_shadow: bool,
 }
 
 impl Judges {
@@ -66,7 +70,9 @@ impl Judges {
         let active = ActivePolicy::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
+        let is_shadow = warden.watches;
         for tenant in tenants {
+            metrics.add_tenant(&tenant);
             let guard = Guard::new(judge(&policy)?, options);
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
@@ -79,7 +85,8 @@ impl Judges {
                 WardenHandle::open(warden, now, on_notice).map_err(|error| StartError::new(error.to_string()))?;
             wardens.insert(tenant, handle);
         }
-        Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics: Arc::clone(metrics) })
+        let (metrics, journal) = (Arc::clone(metrics), journal.clone());
+        Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics, journal, is_shadow })
     }
 
     /// Returns the active policy.
@@ -97,10 +104,10 @@ impl Judges {
         if events.is_empty() {
             return Ok(Vec::new());
         }
-        let count = events.len();
+        let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
         let answers = self.ask(tenant, |warden, then| warden.decide(events, then)).await?;
-        self.metrics.waited(begun.elapsed());
+        self.metrics.decision_time.add(begun.elapsed());
         // A long request comes in many parts, and other requests of this thread have their turn in between.
         if count >= LONG_QUESTION_EVENTS {
             tokio::task::yield_now().await;
@@ -108,7 +115,7 @@ impl Judges {
         if answers.len() != count {
             return Err(Unavailable { reason: "the warden decided fewer events than it was given".to_owned() });
         }
-        Ok(self.count(answers))
+        Ok(self.count(tenant, exchange.as_deref(), answers))
     }
 
     /// [`decide`](Judges::decide) that saves the memory of the session atomically with the decisions. Returns none, and
@@ -119,12 +126,12 @@ impl Judges {
         events: Vec<Event>,
         save: &Arc<MemorySave>,
     ) -> Result<Option<Decided>, Unavailable> {
-        let count = events.len();
+        let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
         let saved = Arc::clone(save);
         let extra = move |answers: &[WardenAnswer]| saved.changes(answers.iter().all(WardenAnswer::is_forwarded));
         let asked = self.wait(tenant, |warden, then| warden.decide_with_extra(events, extra, then)).await?;
-        self.metrics.waited(begun.elapsed());
+        self.metrics.decision_time.add(begun.elapsed());
         let (answers, version) = match asked {
             // Nothing is saved where the store is private.
             Ok((answers, version)) if answers.len() == count => (answers, version.unwrap_or_default()),
@@ -135,11 +142,21 @@ impl Judges {
             Err(error) => return Err(Unavailable { reason: error.to_string() }),
         };
         let all_forwarded = answers.iter().all(WardenAnswer::is_forwarded);
-        Ok(Some(Decided { decisions: self.count(answers), all_forwarded, version }))
+        Ok(Some(Decided { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
     }
 
-    fn count(&self, answers: Vec<WardenAnswer>) -> Vec<Arc<Decision>> {
-        answers.iter().for_each(|answer| self.metrics.decision(answer.decision.action));
+    /// Counts decisions, and logs those that a property objected to.
+    fn count(&self, tenant: &str, exchange: Option<&str>, answers: Vec<WardenAnswer>) -> Vec<Arc<Decision>> {
+        for answer in &answers {
+            self.metrics.decision(tenant, &answer.decision);
+            // A duplicate was logged when it was decided.
+            if self.journal.is_kept()
+                && !answer.is_duplicate
+                && let Some(line) = decision_line(tenant, exchange, self.is_shadow, &answer.decision)
+            {
+                self.journal.say(&self.metrics, "decision", line);
+            }
+        }
         answers.into_iter().map(|answer| answer.decision).collect()
     }
 
@@ -155,7 +172,7 @@ impl Judges {
 
     /// Records a refusal of input that is no event.
     pub(crate) async fn refuse(&self, tenant: &str, refused: RefusedInput) -> Result<(), Unavailable> {
-        self.metrics.decision(Action::Block);
+        self.metrics.refusal(tenant);
         self.ask(tenant, |warden, then| warden.refuse(refused, then)).await
     }
 
@@ -227,6 +244,11 @@ impl Judges {
         question(warden, Box::new(move |answer| drop(sender.send(answer))));
         receiver.await.map_err(|_| unavailable("the warden is closed".to_owned()))
     }
+}
+
+/// Returns the id of the exchange that events came with.
+fn exchange_id(events: &[Event]) -> Option<String> {
+    Some(events.first()?.more.get(EXCHANGE).and_then(Json::as_str)?.to_owned())
 }
 
 fn judge(policy: &Policy) -> Result<Judge, StartError> {

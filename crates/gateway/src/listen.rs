@@ -29,7 +29,7 @@ use crate::control;
 use crate::error_response::ErrorResponse;
 use crate::exchange;
 use crate::gateway::Gateway;
-use crate::identity::{EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
+use crate::identity::{Caller, EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
 use strict_stream::{Gate, Patience, StrictStream};
 
 /// The connection preface of HTTP/2.
@@ -38,7 +38,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Concurrent streams of one HTTP/2 connection.
 const MOST_STREAMS: u32 = 256;
 
-/// Accepts connections until the gateway stops.
+/// Accepts connections until this is dropped. Connections that are accepted after the gateway was told to stop serve one
+/// request each: a probe must learn that the gateway is not ready.
 pub(crate) async fn accept(
     gateway: Arc<Gateway>,
     listener: TcpListener,
@@ -46,14 +47,9 @@ pub(crate) async fn accept(
     stopping: watch::Receiver<bool>,
 ) {
     let room = Arc::new(Semaphore::new(gateway.config.limits.connections));
-    let mut stopped = stopping.clone();
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            _ = stopped.wait_for(|stopped| *stopped) => return,
-        };
-        let stream = match accepted {
+        let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             // Probably too many open files; some will be closed.
             Err(_) => {
@@ -63,8 +59,13 @@ pub(crate) async fn accept(
         };
         // Otherwise small pieces would wait for more. On an error the connection is dead anyway.
         let _ = stream.set_nodelay(true);
-        let (gateway, tls, stopping) = (Arc::clone(&gateway), tls.clone(), stopping.clone());
+        let (gateway, tls, mut stopping) = (Arc::clone(&gateway), tls.clone(), stopping.clone());
         tokio::spawn(async move {
+            // A graceful shutdown would close the connection before its first request.
+            let (never, never_stops) = watch::channel(false);
+            if gateway.is_draining() {
+                stopping = never_stops;
+            }
             gateway.metrics.connections.fetch_add(1, Ordering::Relaxed);
             let limit = gateway.config.limits.head;
             // Boxed, so that a connection takes only the memory that its protocol needs.
@@ -77,7 +78,7 @@ pub(crate) async fn accept(
                 },
             };
             // A failed connection affects no other.
-            drop(served);
+            drop((served, never));
             gateway.metrics.connections.fetch_sub(1, Ordering::Relaxed);
             drop(place);
         });
@@ -175,16 +176,30 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
             Err(_) => ErrorResponse::unavailable(),
         };
         gateway.journal.say(&gateway.metrics, "malformed", json!({"code": fault.code}));
+        gateway.metrics.error_response(EVERYBODY, &told.code);
         let mut response = told.response(None);
-        if request.version() != Version::HTTP_2 {
-            response.headers_mut().insert("connection", HeaderValue::from_static("close"));
-        }
+        close_connection(&request, &mut response);
         return response;
     }
     if request.uri().path().starts_with(control::PREFIX) {
         return Box::pin(control::answer(gateway, request)).await;
     }
+    if gateway.is_draining() {
+        let told = ErrorResponse::draining();
+        let tenant = Caller::of(request.headers(), &gateway.config.tenants).tenant;
+        gateway.metrics.error_response(&tenant, &told.code);
+        let mut response = told.response(exchange::api(&request));
+        close_connection(&request, &mut response);
+        return response;
+    }
     exchange::answer(gateway, request).await
+}
+
+/// Closes the connection after the answer; in HTTP/2 other requests share it.
+fn close_connection(request: &Request<Incoming>, response: &mut Response<AnswerBody>) {
+    if request.version() != Version::HTTP_2 {
+        response.headers_mut().insert("connection", HeaderValue::from_static("close"));
+    }
 }
 
 /// Returns the fault of a request with duplicate or contradictory credentials or session headers.

@@ -21,6 +21,7 @@ use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
+use crate::waiting::Waiting;
 
 /// How often the memories of sessions that have ended are deleted.
 const SWEEP: Duration = Duration::from_secs(600);
@@ -83,7 +84,8 @@ impl Server {
         Reloader(Arc::clone(&self.gateway))
     }
 
-    /// Serves until `stop` is ready. Then finishes the exchanges in flight, and closes and signs the ledger.
+    /// Serves until `stop` is ready. Then finishes the exchanges in flight, and closes and signs the ledger. Meanwhile
+    /// it still accepts connections, so that probes learn that it is alive and not ready.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { gateway, listener, tls, address } = self;
         let fingerprint = gateway.judges.active().fingerprint;
@@ -102,6 +104,7 @@ impl Server {
         sweeping.abort();
         ending.abort();
         tidying.abort();
+        gateway.drain();
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         // Without open connections there is no receiver.
         let _ = stopping.send(true);
@@ -113,6 +116,8 @@ impl Server {
         let left = drained.await.err().map(|_| gateway.metrics.in_flight.load(Ordering::Relaxed));
         gateway.in_flight.forget(&gateway.sessions).await;
         accepting.abort();
+        // The listener is closed when the task has ended.
+        let _ = accepting.await;
         gateway.journal.say(&gateway.metrics, "stopped", json!({"cut_off": left.unwrap_or(0)}));
         let shared = Arc::clone(&gateway);
         let closed = tokio::task::spawn_blocking(move || shared.judges.close()).await;
@@ -135,6 +140,8 @@ async fn end_surplus(gateway: Arc<Gateway>) {
                 Ok(notices) => {
                     notices.iter().for_each(|_| gateway.journal.say(&gateway.metrics, "late", json!({})));
                     gateway.sessions.forget(&session.name);
+                    // Its approvals cannot be answered any more. Those that cannot be deleted now expire.
+                    let _ = Waiting::forget_session(&gateway, &session.tenant, &session.name).await;
                     gateway.metrics.sessions_evicted.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(unavailable) => {
@@ -149,6 +156,10 @@ async fn end_surplus(gateway: Arc<Gateway>) {
 async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP).await;
+        // The memory of a session says that it has ended, so its approvals are deleted first.
+        if let Err(unavailable) = Waiting::list(&gateway, None).await {
+            gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
+        }
         for tenant in gateway.judges.tenants() {
             if let Err(unavailable) = gateway.sessions.sweep(tenant).await {
                 gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));

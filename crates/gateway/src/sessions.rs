@@ -173,6 +173,12 @@ impl Sessions {
         Ok(self.unless_over(memory))
     }
 
+    /// Whether a session has timed out. A session without a memory has just begun, or its memory was deleted.
+    pub(crate) async fn is_over(&self, tenant: &str, session: &str) -> Result<bool, Unavailable> {
+        let stored = self.load_fresh(tenant, session).await?;
+        Ok(!stored.is_new() && stored.is_over(self.idle, now()))
+    }
+
     fn cache_memory(&self, tenant: &str, session: &str, memory: &StoredMemory) {
         let mut cache = self.cache();
         cache.insert(tenant, session, memory);

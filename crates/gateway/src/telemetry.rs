@@ -3,10 +3,16 @@
 //! Telemetry may be lost, so no exchange waits for it: when a buffer is full, entries are dropped and counted. Records
 //! that must not be lost are in the ledger.
 
+mod decision_line;
+mod histogram;
 mod journal;
 mod metrics;
 mod spans;
+mod stripped_log;
+mod tenant_counts;
 
+pub(crate) use decision_line::decision_line;
 pub use journal::Journal;
-pub(crate) use metrics::{Metrics, Outcome};
+pub(crate) use metrics::{Metrics, Outcome, RouteLabel};
 pub(crate) use spans::{Span, Spans};
+pub(crate) use stripped_log::StrippedLog;

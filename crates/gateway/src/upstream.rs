@@ -90,8 +90,10 @@ impl Upstream {
 }
 
 /// Returns the address for a path: scheme, authority and prefix from the configuration, path and query from the client.
+/// A `/v1` at the end of the prefix and at the start of the path is one.
 fn address(base: &Uri, path: &str) -> Option<Uri> {
     let prefix = base.path().trim_end_matches('/');
+    let prefix = prefix.strip_suffix("/v1").filter(|_| path.starts_with("/v1/")).unwrap_or(prefix);
     let whole = format!("{}://{}{prefix}{path}", base.scheme_str()?, base.authority()?);
     whole.parse().ok()
 }
@@ -174,6 +176,10 @@ mod tests {
         let base: Uri = "https://models.example/prefix/".parse().unwrap();
         let of = |path: &str| address(&base, path).unwrap().to_string();
         assert_eq!(of("/v1/models?limit=2"), "https://models.example/prefix/v1/models?limit=2");
+        let versioned: Uri = "https://models.example/api/v1/".parse().unwrap();
+        for (path, wanted) in [("/v1/models", "/api/v1/models"), ("/models", "/api/v1/models"), ("/v1", "/api/v1/v1")] {
+            assert_eq!(address(&versioned, path).unwrap().path(), wanted);
+        }
         assert_eq!(of("//evil.example/x"), "https://models.example/prefix//evil.example/x");
         assert_eq!(of("/@evil.example/x"), "https://models.example/prefix/@evil.example/x");
     }

@@ -18,8 +18,9 @@ const PREFIX: &str = "gateway/waiting/";
 /// The prefix of the keys that hold the approval id of a call, by the hash of the call.
 const BY_CALL: &str = "gateway/waiting-call/";
 
-/// The most approvals that are listed.
+/// The most approvals that one list has, and how many keys are counted at once.
 const MOST_LISTED: usize = 1000;
+const KEYS_AT_ONCE: usize = 1000;
 
 /// A call that waits for a reviewer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -86,32 +87,47 @@ impl Waiting {
         Ok(stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()))
     }
 
-    /// Returns all pending approvals, as a reviewer sees them. Expired ones are deleted.
-    pub(crate) async fn list(gateway: &Gateway) -> Result<Vec<Value>, Unavailable> {
-        let namer = gateway.namer.clone();
-        let listed = gateway.sessions.blocking(move |store| {
-            let mut listed = Vec::new();
-            for key in store.keys(PREFIX, None, MOST_LISTED)? {
-                let Some(stored) = store.load(&key)? else { continue };
-                // Another gateway may delete it at the same time.
-                match serde_json::from_slice::<Waiting>(&stored.value) {
-                    Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
-                    Ok(waiting) => drop(forget(store, &key, Some(&waiting.by_call(&namer)))),
-                    Err(_) => drop(forget(store, &key, None)),
-                }
+    /// Returns the pending approvals after an id, as a reviewer sees them, and how many more there are. Expired ones
+    /// are deleted, and those of sessions that have ended.
+    pub(crate) async fn list(gateway: &Gateway, after: Option<&str>) -> Result<(Vec<Value>, usize), Unavailable> {
+        let (namer, after) = (gateway.namer.clone(), after.map(|id| format!("{PREFIX}{id}")));
+        let listed = gateway.sessions.blocking(move |store| list(store, &namer, after)).await?;
+        let (listed, more) = listed?;
+        let mut shown = Vec::new();
+        for (key, waiting) in listed {
+            let Some(id) = key.strip_prefix(PREFIX) else { continue };
+            if gateway.sessions.is_over(&waiting.tenant, &waiting.session).await? {
+                waiting.forget(gateway, id).await?;
+                continue;
             }
-            Ok::<_, StoreError>(listed)
-        });
-        let listed = listed.await??;
-        let shown = listed.into_iter().filter_map(|(key, waiting)| {
             let Waiting { tenant, session, tool, args, until, properties, .. } = waiting;
-            let id = key.strip_prefix(PREFIX)?;
-            Some(json!({
+            shown.push(json!({
                 "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
                 "properties": properties,
-            }))
+            }));
+        }
+        Ok((shown, more))
+    }
+
+    /// Deletes the pending approvals of a session that was ended: they cannot be answered any more.
+    pub(crate) async fn forget_session(gateway: &Gateway, tenant: &str, session: &str) -> Result<(), Unavailable> {
+        let (namer, tenant, session) = (gateway.namer.clone(), tenant.to_owned(), session.to_owned());
+        let forgotten = gateway.sessions.blocking(move |store| {
+            let mut last = None;
+            loop {
+                let (listed, more) = list(store, &namer, last.clone())?;
+                last = listed.last().map(|(key, _)| key.clone());
+                for (key, waiting) in listed {
+                    if waiting.tenant == tenant && waiting.session == session {
+                        forget(store, &key, Some(&waiting.by_call(&namer)))?;
+                    }
+                }
+                if more == 0 {
+                    return Ok::<_, StoreError>(());
+                }
+            }
         });
-        Ok(shown.collect())
+        forgotten.await?.map_err(Unavailable::from)
     }
 
     fn is_late(&self) -> bool {
@@ -170,6 +186,34 @@ impl Waiting {
     async fn forget(&self, gateway: &Gateway, token: &str) -> Result<(), Unavailable> {
         let (key, by_call) = (format!("{PREFIX}{token}"), self.by_call(&gateway.namer));
         gateway.sessions.blocking(move |store| forget(store, &key, Some(&by_call))).await?.map_err(Unavailable::from)
+    }
+}
+
+/// Returns the pending approvals after a key, with their keys, and how many more keys there are. Expired ones are
+/// deleted.
+fn list(
+    store: &dyn Store,
+    namer: &Namer,
+    mut last: Option<String>,
+) -> Result<(Vec<(String, Waiting)>, usize), StoreError> {
+    let (mut listed, mut more) = (Vec::new(), 0);
+    loop {
+        let keys = store.keys(PREFIX, last.as_deref(), KEYS_AT_ONCE)?;
+        let Some(end) = keys.last() else { return Ok((listed, more)) };
+        last = Some(end.clone());
+        for key in keys {
+            if listed.len() == MOST_LISTED {
+                more += 1;
+                continue;
+            }
+            let Some(stored) = store.load(&key)? else { continue };
+            // Another gateway may delete it at the same time.
+            match serde_json::from_slice::<Waiting>(&stored.value) {
+                Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
+                Ok(waiting) => drop(forget(store, &key, Some(&waiting.by_call(namer)))),
+                Err(_) => drop(forget(store, &key, None)),
+            }
+        }
     }
 }
 

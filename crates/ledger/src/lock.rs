@@ -37,8 +37,16 @@ impl Lock {
         Ok(Lock { file, path, generation })
     }
 
-    /// Fails if another writer has taken the ledger despite the lock.
+    /// Fails if another writer has taken the ledger despite the lock, or if the folder was deleted or replaced: records
+    /// would go to files that no process can open again.
     pub(crate) fn check(&self) -> Result<(), LedgerError> {
+        if self.is_replaced().map_err(|error| LedgerError::file("read", &self.path, error))? {
+            return Err(LedgerError::refused(format!(
+                "{}: the folder of the ledger was replaced while it was open\nhint: put the old folder back, or restart to use \
+                 the new one",
+                self.path.display()
+            )));
+        }
         match read_generation(&self.path)? {
             Some(generation) if generation == self.generation => Ok(()),
             _ => Err(LedgerError::refused(format!(
@@ -47,6 +55,21 @@ impl Lock {
                 self.path.display()
             ))),
         }
+    }
+}
+
+impl Lock {
+    /// Whether the file at the path is another one than the locked one.
+    #[cfg(unix)]
+    fn is_replaced(&self) -> std::io::Result<bool> {
+        use std::os::unix::fs::MetadataExt;
+        let (locked, named) = (self.file.metadata()?, fs::metadata(&self.path)?);
+        Ok((locked.dev(), locked.ino()) != (named.dev(), named.ino()))
+    }
+
+    #[cfg(not(unix))]
+    fn is_replaced(&self) -> std::io::Result<bool> {
+        Ok(false)
     }
 }
 
@@ -67,6 +90,23 @@ fn read_generation(path: &Path) -> Result<Option<u64>, LedgerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lock_notices_deleted_and_replaced_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, away) = (place.path().join("log"), place.path().join("away"));
+        fs::create_dir(&folder).unwrap();
+        let lock = Lock::acquire(&folder).unwrap();
+        lock.check().unwrap();
+        fs::rename(&folder, &away).unwrap();
+        assert!(lock.check().is_err(), "the folder is gone");
+        fs::create_dir(&folder).unwrap();
+        fs::copy(away.join(LOCK_FILE), folder.join(LOCK_FILE)).unwrap();
+        assert!(lock.check().unwrap_err().to_string().contains("was replaced"), "a copy is another ledger");
+        fs::remove_dir_all(&folder).unwrap();
+        fs::rename(&away, &folder).unwrap();
+        lock.check().unwrap();
+    }
 
     #[test]
     fn released_lock_ignores_inherited_copies() {

@@ -5,10 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use lictor_store::StoreError;
-use postgres::config::Host;
+use postgres::config::{Host, SslMode};
 use postgres::error::Severity;
 use postgres::error::SqlState;
 use postgres::{Client, Config, Error as PostgresError, NoTls, Row, Statement};
+
+use crate::tls::{TlsMode, TlsOpener, TlsSettings};
 
 /// How long opening a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,10 +34,12 @@ const SET_SYNCHRONOUS_COMMIT: &str =
 pub(crate) struct Server {
     config: Config,
     place: String,
+    /// Opens encrypted connections; none if connections are not encrypted.
+    tls: Option<TlsOpener>,
 }
 
 impl Server {
-    pub(crate) fn new(mut config: Config) -> Server {
+    pub(crate) fn new(mut config: Config, tls: &TlsSettings) -> Result<Server, StoreError> {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
@@ -54,7 +58,17 @@ impl Server {
             Host::Unix(folder) => folder.display().to_string(),
         });
         let place = format!("PostgreSQL at {}", hosts.collect::<Vec<_>>().join(", "));
-        Server { config, place }
+        // As in libpq, connections through a Unix socket are never encrypted.
+        let is_remote =
+            config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_))) || !config.get_hostaddrs().is_empty();
+        let is_encrypted = is_remote && tls.mode != TlsMode::Disable;
+        config.ssl_mode(match tls.mode {
+            _ if !is_encrypted => SslMode::Disable,
+            TlsMode::Disable | TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => SslMode::Require,
+        });
+        let tls = is_encrypted.then(|| TlsOpener::new(tls)).transpose()?;
+        Ok(Server { config, place, tls })
     }
 
     /// Returns the name for messages, without the password.
@@ -83,7 +97,10 @@ impl Server {
     }
 
     fn try_connect(&self) -> Result<Connection, PostgresError> {
-        let mut client = self.config.connect(NoTls)?;
+        let mut client = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone())?,
+            None => self.config.connect(NoTls)?,
+        };
         client.query(SET_TIMEOUTS, &[])?;
         client.query(SET_SYNCHRONOUS_COMMIT, &[])?;
         Ok(Connection { client, prepared: HashMap::new() })

@@ -8,12 +8,12 @@
 //! - A lost connection is reopened. A save that was interrupted before its `COMMIT` is retried; after its `COMMIT` the
 //!   store first looks up the outcome, so no save is lost or made twice (see `writer`).
 //! - Every statement has a timeout, and keep-alives detect a dead server.
-//!
-//! Connections are not encrypted: use a Unix socket, a private network or a tunnel.
+//! - Connections are encrypted as the connection string asks (see `tls`).
 
 mod connection;
 mod plan;
 mod schema;
+mod tls;
 mod writer;
 
 use std::fmt;
@@ -24,6 +24,7 @@ use lictor_store::{Change, GroupCommit, Store, StoreError, StoredValue, check_ch
 use postgres::{Config, Error as PostgresError, Row};
 
 use crate::connection::{Connection, Server, is_lost, read_version};
+use crate::tls::TlsSettings;
 use crate::writer::Writer;
 
 /// How many idle read connections are kept open; concurrent readers open more when needed.
@@ -48,18 +49,20 @@ impl PostgresStore {
     /// Connects, and creates the tables if they are missing.
     ///
     /// The address is a connection string such as `host=/run/postgresql user=lictor dbname=lictor` or
-    /// `postgresql://lictor@db.internal/lictor`.
+    /// `postgresql://lictor@db.internal/lictor?sslmode=verify-full`.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] if the address is invalid or the server refuses the connection,
     /// [`StoreError::Damaged`] if the tables are those of another version of this program.
     pub fn open(address: &str) -> Result<PostgresStore, StoreError> {
-        let config = Config::from_str(address).map_err(|error| StoreError::Unavailable {
+        let invalid = |error: String| StoreError::Unavailable {
             place: "PostgreSQL".into(),
             reason: format!("invalid connection string: {error}"),
-        })?;
-        let server = Server::new(config);
+        };
+        let (tls, address) = TlsSettings::read(address).map_err(invalid)?;
+        let config = Config::from_str(&address).map_err(|error| invalid(error.to_string()))?;
+        let server = Server::new(config, &tls)?;
         let mut connection = server.connect_once()?;
         schema::prepare_tables(&mut connection.client, &server)?;
         let writer = Mutex::new(Writer::new(connection));

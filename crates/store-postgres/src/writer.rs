@@ -118,7 +118,8 @@ impl Writer {
     /// Takes the connection, opened if needed, and the row of this writer. The caller puts the connection back if it is
     /// good.
     fn take_connection(&mut self, server: &Server) -> Result<(Connection, (i64, i64)), StoreError> {
-        loop {
+        let mut last_error = None;
+        for _ in 0..MAX_ATTEMPTS {
             let mut connection = match self.connection.take() {
                 Some(connection) => connection,
                 None => server.connect()?,
@@ -128,13 +129,19 @@ impl Writer {
                 None => match connection.client.query_one(INSERT_WRITER, &[]).and_then(|row| row.try_get(0)) {
                     Ok(writer) => (writer, 0),
                     // A row without an owner is harmless and is deleted later.
-                    Err(error) if is_lost(&error) => continue,
+                    Err(error) if is_lost(&error) => {
+                        last_error = Some(error);
+                        continue;
+                    }
                     Err(error) => return Err(server.unavailable(&error)),
                 },
             };
             self.row = Some(row);
             return Ok((connection, row));
         }
+        let reason = last_error.as_ref().map(format_error).unwrap_or_default();
+        let reason = format!("{MAX_ATTEMPTS} connections in a row were lost: {reason}");
+        Err(StoreError::Unavailable { place: server.place().into(), reason })
     }
 
     /// Whether the turn was incremented, and with it the whole transaction committed.

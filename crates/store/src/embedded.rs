@@ -4,6 +4,9 @@
 //! durable when it returns: every commit syncs the log. Several processes may open the same folder; SQLite lets one of
 //! them write at a time and all of them read.
 //!
+//! If the file is deleted or replaced while it is open, every operation fails: SQLite would go on writing to a file that
+//! no process can open again.
+//!
 //! INVARIANT: memory does not grow with the stored data; each connection has a page cache of fixed size.
 
 use std::fmt;
@@ -60,6 +63,8 @@ const MAX_IDLE_READERS: usize = 4;
 /// A store in a folder, for one machine.
 pub struct EmbeddedStore {
     file: PathBuf,
+    /// The identity of the file that was opened.
+    identity: Option<FileIdentity>,
     group: GroupCommit,
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
@@ -86,16 +91,29 @@ impl EmbeddedStore {
             // A file is durable only when its folder is.
             sync_folder(folder).map_err(unusable)?;
         }
+        let identity = read_identity(&file).map_err(unusable)?;
         Ok(EmbeddedStore {
             file,
+            identity,
             group: GroupCommit::new(),
             writer: Mutex::new(writer),
             readers: Mutex::new(Vec::new()),
         })
     }
 
+    /// Returns an error if the file was deleted or replaced since it was opened.
+    fn check_file(&self) -> Result<(), StoreError> {
+        let unavailable = |reason: String| StoreError::Unavailable { place: self.file.display().to_string(), reason };
+        match read_identity(&self.file) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            Ok(_) => Err(unavailable("the file was replaced while it was open; restart to use the new one".into())),
+            Err(error) => Err(unavailable(format!("the file is gone: {error}; put it back, or restart"))),
+        }
+    }
+
     /// Runs a query on a connection that no other thread is using.
     fn read<T>(&self, query: impl FnOnce(&Connection) -> Result<T, SqlError>) -> Result<T, StoreError> {
+        self.check_file()?;
         let idle = lock(&self.readers).pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -113,6 +131,9 @@ impl EmbeddedStore {
     fn commit(&self, saves: &[Vec<Change>]) -> Vec<Result<u64, StoreError>> {
         let mut writer = lock(&self.writer);
         let failed = |error: StoreError| saves.iter().map(|_| Err(error.clone())).collect();
+        if let Err(error) = self.check_file() {
+            return failed(error);
+        }
         match begin(&mut writer, saves) {
             Err(error) => failed(to_store_error(&self.file, &error)),
             Ok((transaction, outcomes)) => match transaction.commit() {
@@ -217,6 +238,20 @@ fn apply(transaction: &Transaction<'_>, saves: &[Vec<Change>]) -> Result<Vec<Res
         transaction.prepare_cached("UPDATE counter SET last_version = ?1")?.execute([last_version])?;
     }
     Ok(outcomes)
+}
+
+/// The device and the number of a file, which no other file has at the same time.
+type FileIdentity = (u64, u64);
+
+/// Returns the identity of a file; none where the system has no such numbers.
+fn read_identity(file: &Path) -> io::Result<Option<FileIdentity>> {
+    let metadata = fs::metadata(file)?;
+    #[cfg(unix)]
+    let identity =
+        Some((std::os::unix::fs::MetadataExt::dev(&metadata), std::os::unix::fs::MetadataExt::ino(&metadata)));
+    #[cfg(not(unix))]
+    let identity = metadata.is_file().then_some((0, 0));
+    Ok(identity)
 }
 
 fn connect(file: &Path) -> Result<Connection, SqlError> {

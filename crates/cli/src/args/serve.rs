@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 
 use super::WardenArgs;
 
@@ -13,55 +14,55 @@ pub(crate) struct ServeArgs {
     /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
     ///
     /// The file may have a section `gateway:`; command-line arguments override it.
-    #[arg(short, long, value_name = "FILE|PACKS")]
+    #[arg(short, long, value_name = "FILE|PACKS", env = "LICTOR_POLICY", hide_env_values = true)]
     pub(crate) policy: Option<String>,
 
     /// URL of the model's API, such as `https://api.openai.com`
-    #[arg(short, long, value_name = "URL")]
+    #[arg(short, long, value_name = "URL", env = "LICTOR_UPSTREAM", hide_env_values = true)]
     pub(crate) upstream: Option<String>,
 
     /// URL of the API for Anthropic Messages, if it differs
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "LICTOR_MESSAGES_UPSTREAM", hide_env_values = true)]
     pub(crate) messages_upstream: Option<String>,
 
     /// CA certificates (PEM) to trust for the upstream, instead of those of the system
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "LICTOR_UPSTREAM_CA", hide_env_values = true)]
     pub(crate) upstream_ca: Option<PathBuf>,
 
     /// Address to listen on; default: 127.0.0.1:8787
-    #[arg(short, long, value_name = "ADDRESS:PORT")]
+    #[arg(short, long, value_name = "ADDRESS:PORT", env = "LICTOR_LISTEN", hide_env_values = true)]
     pub(crate) listen: Option<SocketAddr>,
 
     /// TLS certificate for clients (PEM)
-    #[arg(long, value_name = "FILE", requires = "private_key")]
+    #[arg(long, value_name = "FILE", requires = "private_key", env = "LICTOR_CERTIFICATE", hide_env_values = true)]
     pub(crate) certificate: Option<PathBuf>,
 
     /// Private key of the certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "certificate")]
+    #[arg(long, value_name = "FILE", requires = "certificate", env = "LICTOR_PRIVATE_KEY", hide_env_values = true)]
     pub(crate) private_key: Option<PathBuf>,
 
     /// Observe only: judge and record everything, and forward it unchanged
-    #[arg(long)]
+    #[arg(long, env = "LICTOR_SHADOW", hide_env_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) shadow: bool,
 
     /// Forward this path unjudged; `*` matches any characters
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", env = "LICTOR_FORWARD", hide_env_values = true, value_delimiter = ',')]
     pub(crate) forward: Vec<String>,
 
     /// Keep a request open for this many seconds while a call waits for approval; default: answer the model at once
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", env = "LICTOR_APPROVAL_WAIT", hide_env_values = true)]
     pub(crate) approval_wait: Option<u64>,
 
     /// Send spans to this OpenTelemetry collector (OTLP, JSON over HTTP)
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "LICTOR_COLLECTOR", hide_env_values = true)]
     pub(crate) collector: Option<String>,
 
     /// Reload the policy when its files change; SIGHUP reloads it in any case
-    #[arg(long)]
+    #[arg(long, env = "LICTOR_WATCH", hide_env_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) watch: bool,
 
     /// Do not write the operation log to standard error
-    #[arg(short, long)]
+    #[arg(short, long, env = "LICTOR_QUIET", hide_env_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
 
     #[command(flatten)]
@@ -74,6 +75,8 @@ Examples:
   OPENAI_BASE_URL=http://127.0.0.1:8787/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:8787 my-agent
 
+Each option can be set by the environment variable that is named with it; the command line wins. Flags take true or false.
+
 LICTOR_CONTROL_KEY holds the key for the endpoints under /lictor/. Without it, and without control_keys in the section
 gateway:, all of them but health, ready and metrics are closed.";
 
@@ -81,7 +84,14 @@ gateway:, all of them but health, ready and metrics are closed.";
 #[command(after_help = APPROVALS_EXAMPLES)]
 pub(crate) struct ApprovalsArgs {
     /// URL of the gateway
-    #[arg(short, long, value_name = "URL", default_value = "http://127.0.0.1:8787")]
+    #[arg(
+        short,
+        long,
+        value_name = "URL",
+        default_value = "http://127.0.0.1:8787",
+        env = "LICTOR_GATEWAY",
+        hide_env_values = true
+    )]
     pub(crate) gateway: String,
 
     /// Approve the step that is pending under this id

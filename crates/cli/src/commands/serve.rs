@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
 use lictor::observer::Feed;
-use lictor::policy::Policy;
+use lictor::policy::{Mode, Policy, Response};
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
+use lictor_ledger::Reader;
 use lictor_logic::Span;
 
 use crate::args::{ApprovalsArgs, ServeArgs};
@@ -31,7 +32,16 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &[])?;
     let config = config(args)?;
     let watched = if args.watch { files(&policy) } else { Vec::new() };
+    comment_on_config(&config, &policy);
+    let new_ledger = args.warden.log.as_deref().filter(|folder| Reader::open(folder).first_key().is_err());
     let (store, ledger) = wardens::open_stores(&args.warden, Duration::ZERO)?;
+    if let (Some(folder), Some(ledger)) = (new_ledger, &ledger) {
+        let (folder, key) = (folder.display(), ledger.reader().first_key()?);
+        complaint::note(&format!(
+            "created the ledger {folder}; its verifier key is {key}\nhint: keep the key in another place, and check the ledger \
+             with: lictor verify {folder} --key '{key}'"
+        ));
+    }
     if ledger.is_none() {
         complaint::warn("no --log: decisions are not recorded; use this for trials only");
     }
@@ -71,6 +81,27 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Compliant)
 }
 
+/// Prints notes and warnings about settings that are likely mistakes.
+fn comment_on_config(config: &Config, policy: &Policy) {
+    for upstream in [Some(&config.upstream), config.messages_upstream.as_ref()].into_iter().flatten() {
+        if upstream.path().trim_end_matches('/').ends_with("/v1") {
+            complaint::note(&format!(
+                "the upstream {upstream} ends in /v1: for requests whose path begins with /v1, it is not added again"
+            ));
+        }
+    }
+    let mut enforced = policy.properties.iter().filter(|property| property.mode == Mode::Enforce);
+    if let Some(property) = enforced.find(|property| property.respond == Response::Ask)
+        && config.control_keys.is_empty()
+    {
+        complaint::warn(&format!(
+            "the property {} asks a person, but no person can answer: the gateway has no control key\nhint: set \
+             {CONTROL_KEY_VARIABLE}, or `control_keys` in the section `gateway`",
+            property.id
+        ));
+    }
+}
+
 /// Returns the file with the section `gateway`.
 fn file(policy: Option<&str>) -> &str {
     policy.unwrap_or("lictor.yaml")
@@ -101,7 +132,7 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
         config.take_over(&section).map_err(|mistakes| anyhow!("{file}: {}", mistakes.join(&format!("\n{file}: "))))?;
     }
     if let Some(upstream) = &args.upstream {
-        config.upstream = address(upstream)?;
+        config.upstream = address("upstream", upstream)?;
     }
     if config.upstream == none {
         bail!(
@@ -109,11 +140,11 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
         );
     }
     config.messages_upstream = match &args.messages_upstream {
-        Some(upstream) => Some(address(upstream)?),
+        Some(upstream) => Some(address("messages-upstream", upstream)?),
         None => config.messages_upstream,
     };
     config.collector = match &args.collector {
-        Some(collector) => Some(address(collector)?),
+        Some(collector) => Some(address("collector", collector)?),
         None => config.collector,
     };
     if let (Some(certificate), Some(key)) = (&args.certificate, &args.private_key) {
@@ -123,7 +154,7 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     config.upstream_ca = args.upstream_ca.clone().or(config.upstream_ca);
     config.shadow |= args.shadow;
     if let Some(path) = args.forward.iter().find(|path| !path.starts_with('/')) {
-        bail!("--forward {path}: a path starts with `/`\nhint: write it like `/v1/files*`");
+        bail!("--forward {path}: a path starts with `/`\nhint: write it like `/v1/files*`, here or in LICTOR_FORWARD");
     }
     config.forward.extend(args.forward.iter().cloned());
     if let Some(seconds) = args.approval_wait {
@@ -160,12 +191,16 @@ fn private(_: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn address(text: &str) -> anyhow::Result<Uri> {
-    let parsed: Uri = text.parse().with_context(|| format!("`{text}` is not an address"))?;
-    match (parsed.scheme_str(), parsed.authority()) {
-        (Some("http" | "https"), Some(authority)) if !authority.as_str().contains('@') => Ok(parsed),
-        _ => bail!("`{text}` is not a URL like https://api.openai.com"),
-    }
+/// Reads the URL of an option, which may come from its variable.
+fn address(option: &str, text: &str) -> anyhow::Result<Uri> {
+    let is_whole = |uri: &Uri| {
+        let authority = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        authority && matches!(uri.scheme_str(), Some("http" | "https"))
+    };
+    text.parse::<Uri>().ok().filter(is_whole).with_context(|| {
+        let variable = option.to_uppercase().replace('-', "_");
+        format!("`{text}` is not a URL like https://api.openai.com\nhint: it is the value of --{option} or LICTOR_{variable}")
+    })
 }
 
 /// Returns the files of a policy.
@@ -183,7 +218,7 @@ pub(crate) fn approvals(args: &ApprovalsArgs, out: &mut dyn Write) -> anyhow::Re
         (None, Some(id)) => Some((id.as_str(), false, by)),
         (None, None) => None,
     };
-    let said = lictor_gateway::approvals(&address(&args.gateway)?, &key, answer)?;
+    let said = lictor_gateway::approvals(&address("gateway", &args.gateway)?, &key, answer)?;
     writeln!(out, "{said}")?;
     Ok(Outcome::Compliant)
 }

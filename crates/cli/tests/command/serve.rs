@@ -88,6 +88,90 @@ fn check_reports_gateway_section_errors() {
     assert!(said.contains("2 errors"), "{said}");
 }
 
+/// Returns what `lictor serve` says until it listens.
+fn said_at_start(folder: &std::path::Path, args: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut command = lictor(folder, args);
+    let mut child = command.envs(variables.iter().copied()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("listening on ") && lines.read_line(&mut said).unwrap() > 0 {}
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(said.contains("listening on "), "{said}");
+    said
+}
+
+#[test]
+fn serve_reads_options_from_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let variables = [
+        ("LICTOR_POLICY", "agent-safety"),
+        ("LICTOR_UPSTREAM", "http://127.0.0.1:1"),
+        ("LICTOR_LISTEN", "127.0.0.1:0"),
+        ("LICTOR_STATE", "from-environment"),
+        ("LICTOR_LOG", "log"),
+        ("LICTOR_SHADOW", "1"),
+        // Flags that are off, and variables that are empty, count as unset.
+        ("LICTOR_KEEP_CONTENT", "false"),
+        ("LICTOR_COLLECTOR", ""),
+    ];
+    let said = said_at_start(folder.path(), &["serve"], &variables);
+    assert!(said.contains("forwarding to http://127.0.0.1:1"), "{said}");
+    assert!(folder.path().join("from-environment").is_dir() && folder.path().join("log").is_dir());
+    let said = said_at_start(folder.path(), &["serve", "--upstream", "http://127.0.0.1:2", "--state", "s"], &variables);
+    assert!(said.contains("forwarding to http://127.0.0.1:2"), "the command line wins: {said}");
+    assert!(folder.path().join("s").is_dir());
+
+    let refused = |name: &str, value: &str, args: &[&str]| {
+        let output = lictor(folder.path(), args).envs(variables).env(name, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (name, value) in [
+        ("LICTOR_LISTEN", "nowhere"),
+        ("LICTOR_SHADOW", "perhaps"),
+        ("LICTOR_PATIENCE", "long"),
+        ("LICTOR_UPSTREAM", "ftp://a"),
+        ("LICTOR_FORWARD", "/v1/files,v1/x"),
+    ] {
+        let said = refused(name, value, &["serve"]);
+        assert!(said.contains(name), "{name} in {said}");
+    }
+    let said = refused("LICTOR_LISTEN", "127.0.0.1:0", &["serve", "--listen", "nowhere"]);
+    assert!(!said.contains("LICTOR_LISTEN"), "the command line is wrong: {said}");
+    let secret = "postgres://lictor:secret@db.internal/lictor";
+    let help = lictor(folder.path(), &["serve", "--help"]).env("LICTOR_STATE", secret).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("[env: LICTOR_STATE]") && !help.contains("secret"), "{help}");
+}
+
+#[test]
+fn serve_prints_verifier_key_of_new_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["serve", "--policy", "agent-safety", "--upstream", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"];
+    let args = [&args[..], &["--log", "log", "--quiet"]].concat();
+    let said = said_at_start(folder.path(), &args, &[]);
+    let key = lictor(folder.path(), &["log", "key", "log"]).output().unwrap();
+    let key = String::from_utf8(key.stdout).unwrap().trim().to_owned();
+    assert!(said.contains(&format!("its verifier key is {key}\n")), "{said}");
+    assert!(said.contains(&format!("lictor verify log --key '{key}'")), "{said}");
+    let said = said_at_start(folder.path(), &args, &[]);
+    assert!(!said.contains("verifier key"), "it is printed once: {said}");
+}
+
+#[test]
+fn serve_warns_of_approvals_without_control_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "lictor: 1\nname: p\nproperties:\n  - {id: ask-a-person, formula: 'always !tool_call(\"pay\")', respond: ask}\n";
+    std::fs::write(folder.path().join("p.yaml"), policy).unwrap();
+    let args = ["serve", "--policy", "p.yaml", "--upstream", "http://127.0.0.1:1/v1", "--listen", "127.0.0.1:0"];
+    let said = said_at_start(folder.path(), &args, &[]);
+    assert!(said.contains("the property ask-a-person asks a person") && said.contains("LICTOR_CONTROL_KEY"), "{said}");
+    assert!(said.contains("ends in /v1"), "{said}");
+    let said = said_at_start(folder.path(), &args, &[("LICTOR_CONTROL_KEY", "0123456789abcdef")]);
+    assert!(!said.contains("asks a person"), "{said}");
+}
+
 /// A running gateway, which is stopped when this is dropped.
 struct Running {
     child: Child,

@@ -173,7 +173,7 @@ impl Reading {
         for (name, keys) in object.iter() {
             let place = format!("{place}.{name}");
             if name == EVERYBODY {
-                self.wrong(&place, "is the name of the tenant of keys that are not listed; choose another");
+                self.wrong(&place, "is reserved: keys that are not listed belong to the tenant `everybody`. Remove the entry, or give the tenant another name");
             }
             for key in self.keys(&place, keys) {
                 if tenants.insert(key, name.to_string()).is_some() {
@@ -261,7 +261,7 @@ mod tests {
             "bodies",
             "gateway.port",
             "together",
-            "another",
+            "`gateway.tenants.everybody` is reserved",
             "gateway.forward",
             "`strip`, `pass` or `refuse`",
         ] {

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use hyper::Response;
-use lictor_event::Event;
 use lictor_event::record::LogRecord;
+use lictor_event::{Event, Kind};
 use lictor_json::{Json, Object, Text};
 use lictor_judge::guard::person;
 use serde_json::json;
@@ -16,6 +16,7 @@ use crate::body::AnswerBody;
 use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, EVERYBODY, KeyHash, Origin};
+use crate::waiting::Waiting;
 
 /// Members that say which session an event belongs to.
 const WHERE: [&str; 4] = ["tenant", "session", "key", "session_name"];
@@ -95,6 +96,9 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
     };
     let decisions = gateway.judges.decide(tenant, vec![event]).await?;
     let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
+    if decision.event.kind == Kind::SessionEnd && decision.action.takes_effect() {
+        Waiting::forget_session(gateway, tenant, &session).await?;
+    }
     let said = json!({"decision": decision.action.name(), "message": decision.message, "session_name": session});
     Ok(error_response::value(if decision.action.takes_effect() { 200 } else { 409 }, &said))
 }
@@ -110,8 +114,8 @@ fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, Error
     let key = match body.text("key") {
         Some(key) => key.parse::<KeyHash>().map_err(|message| ErrorResponse::new(400, "control.shape", message))?,
         None if tenant == EVERYBODY => {
-            let message = "without a tenant, `key` says by its hash whose session it is: `sha256:` and the SHA-256 of the \
-                           key the agent uses; or give `session_name`";
+            let message = "a session of the tenant `everybody` needs `key`: `sha256:` and the SHA-256 of the key that the \
+                           agent uses; or give `session_name`";
             return Err(ErrorResponse::new(400, "control.shape", message));
         }
         None => KeyHash::of(""),

@@ -77,7 +77,16 @@ impl HttpExchange {
         let mut driver = Driver::default();
         let mut step = exchange.start();
         loop {
-            self.count(&mut driver, exchange.counts());
+            let counts = exchange.counts();
+            if counts.stripped > driver.counts.stripped {
+                self.gateway.stripped.log(
+                    api,
+                    exchange.take_stripped_names(),
+                    &self.gateway.journal,
+                    &self.gateway.metrics,
+                );
+            }
+            self.count(&mut driver, counts);
             if api == Api::Responses && matches!(step, ExchangeStep::SendBody(_) | ExchangeStep::SendPiece(_)) {
                 self.link_response(&mut driver, exchange.reply_id());
             }
@@ -88,8 +97,9 @@ impl HttpExchange {
             };
             step = exchange.resume(done.unwrap_or_else(|stop| match stop {
                 Stop::Gone => StepResult::ClientGone,
-                Stop::Tell(outcome, ErrorResponse { status, code, message }) => {
+                Stop::Tell(outcome, ErrorResponse { status, code, message, reason }) => {
                     driver.outcome = Some(outcome);
+                    self.log_reason(reason.as_deref());
                     StepResult::Failed(ExchangeFailure::failed(status, code, message))
                 }
             }));

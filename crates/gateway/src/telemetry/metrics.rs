@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lictor_judge::guard::Action;
+use lictor_judge::guard::{Action, Decision};
 use lictor_wire::Api;
+
+use super::histogram::Histogram;
+use super::tenant_counts::AllTenantCounts;
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,19 +61,47 @@ impl Outcome {
     }
 }
 
-const ACTIONS: [Action; 5] = [Action::Forward, Action::Steer, Action::Redact, Action::Ask, Action::Block];
+/// The name of an exchange's route in metrics and records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RouteLabel {
+    /// A conversation with a model, or a count of its tokens.
+    Api(Api),
+    /// A list of models.
+    Models,
+    /// A path that is forwarded unjudged, or refused.
+    #[default]
+    Unjudged,
+}
 
-/// The upper bounds of the histogram's buckets, in microseconds.
-const CLASSES: [u64; 12] = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 1_000_000, 10_000_000];
+impl RouteLabel {
+    const COUNT: usize = Api::ALL.len() + 2;
+
+    fn all() -> impl Iterator<Item = RouteLabel> {
+        Api::ALL.into_iter().map(RouteLabel::Api).chain([RouteLabel::Models, RouteLabel::Unjudged])
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            RouteLabel::Api(api) => api.name(),
+            RouteLabel::Models => "models",
+            RouteLabel::Unjudged => "unjudged",
+        }
+    }
+}
 
 /// The counters since the start of the gateway.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// By API, the unjudged ones last, and by outcome.
-    exchanges: [[AtomicU64; Outcome::ALL.len()]; Api::ALL.len() + 1],
-    decisions: [AtomicU64; ACTIONS.len()],
-    waits: [AtomicU64; CLASSES.len() + 1],
-    waited: AtomicU64,
+    /// By route and by outcome.
+    exchanges: [[AtomicU64; Outcome::ALL.len()]; RouteLabel::COUNT],
+    tenants: Mutex<AllTenantCounts>,
+    /// How long exchanges waited for decisions.
+    pub(crate) decision_time: Histogram,
+    /// From the request until the client gets the first byte of a body.
+    pub(crate) first_byte_time: Histogram,
+    /// From a request to the upstream until the head of its answer, and until the end of its answer.
+    pub(crate) upstream_head_time: Histogram,
+    pub(crate) upstream_time: Histogram,
     /// Exchanges in flight.
     pub(crate) in_flight: AtomicU64,
     /// Finished exchanges whose record cannot be written yet.
@@ -103,68 +134,72 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn exchange(&self, api: Option<Api>, outcome: Outcome) {
-        let row = api.map_or(Api::ALL.len(), |api| Api::ALL.iter().position(|known| *known == api).unwrap_or(0));
+    pub(crate) fn exchange(&self, route: RouteLabel, outcome: Outcome) {
+        let row = RouteLabel::all().position(|known| known == route).unwrap_or(0);
         let column = Outcome::ALL.iter().position(|known| *known == outcome).unwrap_or(0);
         if let Some(count) = self.exchanges.get(row).and_then(|row| row.get(column)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    pub(crate) fn decision(&self, action: Action) {
-        if let Some(count) = ACTIONS.iter().position(|known| *known == action).and_then(|at| self.decisions.get(at)) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
+    fn tenants(&self) -> MutexGuard<'_, AllTenantCounts> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts how long an exchange waited for decisions.
-    pub(crate) fn waited(&self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let class = CLASSES.iter().position(|bound| micros <= *bound).unwrap_or(CLASSES.len());
-        if let Some(count) = self.waits.get(class) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-        self.waited.fetch_add(micros, Ordering::Relaxed);
+    /// Shows the counters of a tenant from now on, as zeros.
+    pub(crate) fn add_tenant(&self, tenant: &str) {
+        self.tenants().add_tenant(tenant);
     }
 
-    /// Returns all metrics as text.
-    pub(crate) fn text(&self) -> String {
+    /// Counts a decision, and the properties that objected.
+    pub(crate) fn decision(&self, tenant: &str, decision: &Decision) {
+        self.tenants().add_decision(tenant, decision);
+    }
+
+    /// Counts a refusal of input that is no event.
+    pub(crate) fn refusal(&self, tenant: &str) {
+        self.tenants().add_action(tenant, Action::Block);
+    }
+
+    /// Counts an error that the gateway itself answered with.
+    pub(crate) fn error_response(&self, tenant: &str, code: &str) {
+        self.tenants().add_error(tenant, code);
+    }
+
+    /// Returns all metrics as text; without names of tenants unless `shows_tenants`.
+    pub(crate) fn text(&self, shows_tenants: bool) -> String {
         let mut text = String::new();
         let head = |text: &mut String, name: &str, kind: &str, help: &str| {
             let _ = writeln!(text, "# HELP lictor_{name} {help}\n# TYPE lictor_{name} {kind}");
         };
-        head(&mut text, "exchanges_total", "counter", "Exchanges by interface and by how they ended.");
-        let names = Api::ALL.iter().map(|api| api.name()).chain(["unjudged"]);
-        for (name, row) in names.zip(&self.exchanges) {
+        head(&mut text, "exchanges_total", "counter", "Exchanges by route and by how they ended.");
+        for (route, row) in RouteLabel::all().zip(&self.exchanges) {
             for (outcome, count) in Outcome::ALL.iter().zip(row) {
-                let count = count.load(Ordering::Relaxed);
+                let (name, count) = (route.name(), count.load(Ordering::Relaxed));
                 let _ =
                     writeln!(text, "lictor_exchanges_total{{api=\"{name}\",outcome=\"{}\"}} {count}", outcome.name());
             }
         }
-        head(&mut text, "decisions_total", "counter", "Decisions by action.");
-        for (action, count) in ACTIONS.iter().zip(&self.decisions) {
-            let count = count.load(Ordering::Relaxed);
-            let _ = writeln!(text, "lictor_decisions_total{{action=\"{}\"}} {count}", action.name());
+        let tenants = self.tenants().clone();
+        if shows_tenants { tenants } else { tenants.sum() }.write(&mut text);
+        for (histogram, name, help) in [
+            (
+                &self.decision_time,
+                "decision_seconds",
+                "How long exchanges waited for decisions to be made and recorded.",
+            ),
+            (&self.first_byte_time, "first_byte_seconds", "From the request to the first byte of the reply's body."),
+            (
+                &self.upstream_head_time,
+                "upstream_head_seconds",
+                "From a request to the upstream to the head of its reply.",
+            ),
+            (&self.upstream_time, "upstream_seconds", "From a request to the upstream to the end of its reply."),
+        ] {
+            histogram.write(&mut text, name, help);
         }
-        head(
-            &mut text,
-            "decision_seconds",
-            "histogram",
-            "How long exchanges waited for decisions to be made and written down.",
-        );
-        let mut sum = 0;
-        for (bound, count) in CLASSES.iter().zip(&self.waits) {
-            sum += count.load(Ordering::Relaxed);
-            let seconds = Duration::from_micros(*bound).as_secs_f64();
-            let _ = writeln!(text, "lictor_decision_seconds_bucket{{le=\"{seconds}\"}} {sum}");
-        }
-        sum += self.waits.last().map_or(0, |count| count.load(Ordering::Relaxed));
-        let waited = Duration::from_micros(self.waited.load(Ordering::Relaxed)).as_secs_f64();
-        let _ = writeln!(text, "lictor_decision_seconds_bucket{{le=\"+Inf\"}} {sum}");
-        let _ = writeln!(text, "lictor_decision_seconds_sum {waited}\nlictor_decision_seconds_count {sum}");
         for (name, kind, help, count) in [
-            ("exchanges_under_way", "gauge", "Exchanges under way.", &self.in_flight),
+            ("requests_in_flight", "gauge", "Requests in flight.", &self.in_flight),
             ("connections", "gauge", "Connections that are open.", &self.connections),
             ("malformed_requests_total", "counter", "Requests refused for how they were framed.", &self.malformed),
             ("client_bytes_in_total", "counter", "Bytes of bodies from clients.", &self.bytes_in),

@@ -83,6 +83,11 @@ async fn control_endpoints_require_key_and_name_errors() {
         ("/lictor/consents", json!({"subject": "a", "purposes": ["p"], "granted": true, "session": "s"}), "`key`"),
         (
             "/lictor/consents",
+            json!({"subject": "a", "purposes": ["p"], "granted": true, "session": "s", "tenant": "everybody"}),
+            "a session of the tenant `everybody` needs `key`",
+        ),
+        (
+            "/lictor/consents",
             json!({"subject": "a", "purposes": ["p"], "granted": true, "session": "s", "key": "plain"}),
             "sha256:",
         ),
@@ -109,6 +114,75 @@ async fn waiting(world: &World) -> Value {
     let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
     assert_eq!(listed["waiting"].as_array().unwrap().len(), 1, "{listed}");
     listed["waiting"][0].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approval_of_ended_session_is_not_listed() {
+    let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+    let mut short = plan(&model, POLICY);
+    short.idle = Some(lictor_logic::Span(3_000_000_000));
+    let world = short.start().await;
+    say(&world, "s", "Delete it.").await;
+    waiting(&world).await;
+    let end = json!({"kind": "session_end", "session": "s", "key": key()});
+    let got = world.control(Method::POST, "/lictor/events", &end).await;
+    assert_eq!(got.status, 200, "{}", got.text());
+    let list = async || world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+    assert_eq!(list().await, json!({"waiting": []}), "the session was ended");
+    say(&world, "t", "Delete it.").await;
+    waiting(&world).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(list().await, json!({"waiting": []}), "the session has timed out");
+    world.end().await;
+}
+
+/// A first request that is redacted has no stored memory while its reply waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn approval_is_listed_while_exchange_waits() {
+    let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+    let mut patient = plan(&model, POLICY);
+    (patient.idle, patient.config.limits.approval) =
+        (Some(lictor_logic::Span(60_000_000_000)), Duration::from_secs(20));
+    let world = Arc::new(patient.start().await);
+    let asking = Arc::clone(&world);
+    let asked = tokio::spawn(async move { say(&asking, "s", "The patient has diabetes. Delete it.").await });
+    let list = async || world.control(Method::GET, "/lictor/approvals", &json!({})).await.json()["waiting"].clone();
+    let mut listed = list().await;
+    while listed.as_array().unwrap().is_empty() && !asked.is_finished() {
+        listed = list().await;
+    }
+    assert_eq!(list().await, listed, "it stays listed");
+    let target = format!("/lictor/approvals/{}", listed[0]["id"].as_str().unwrap());
+    let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+    assert_eq!(got.json()["outcome"], "allowed", "{}", got.text());
+    assert_eq!(asked.await.unwrap().calls.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approvals_beyond_one_list_are_counted() {
+    let model = saying(Vec::new()).await;
+    let store: Arc<dyn lictor_store::Store> = Arc::new(lictor_store::MemoryStore::new());
+    let mut crowded = plan(&model, POLICY);
+    crowded.store = Some(Arc::clone(&store));
+    let world = crowded.start().await;
+    for number in 0..1003 {
+        let pending = json!({"tenant": "everybody", "session": "s", "id": "c", "tool": "t", "args": null, "call": "",
+                             "rewritten": null, "until": null, "properties": []});
+        let key = format!("gateway/waiting/{number:08x}");
+        let change = lictor_store::Change::put(key, lictor_store::ExpectedVersion::Absent, pending.to_string());
+        store.save(&[change]).unwrap();
+    }
+    let list = async |query: &str| {
+        let got = world.control(Method::GET, &format!("/lictor/approvals{query}"), &json!({})).await;
+        (got.status, got.json())
+    };
+    let (_, first) = list("").await;
+    assert_eq!((first["waiting"].as_array().unwrap().len(), &first["more"]), (1000, &json!(3)));
+    let last = first["waiting"][999]["id"].as_str().unwrap();
+    let (_, rest) = list(&format!("?after={last}")).await;
+    assert_eq!((rest["waiting"].as_array().unwrap().len(), &rest["more"]), (3, &Value::Null));
+    assert_eq!(list("?page=2").await.0, 400);
+    world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,7 @@ async fn exchange(world: World) -> Value {
 /// Waits until no exchange is in flight: all records are written.
 pub(crate) async fn quiet(world: &World) {
     for _ in 0..500 {
-        if world.figure("lictor_exchanges_under_way").await == 0 {
+        if world.figure("lictor_requests_in_flight").await == 0 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

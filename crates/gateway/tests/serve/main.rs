@@ -13,6 +13,7 @@ mod hostile;
 mod leaving;
 mod liars;
 mod libraries;
+mod observing;
 mod operations;
 mod scenes;
 mod sdk;

@@ -193,7 +193,7 @@ async fn connection_that_reads_nothing_is_closed() {
     let body = request(Api::Chat, "hi", true).to_string();
     let head = format!("POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", path(Api::Chat), body.len());
     stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-    while model.seen().is_empty() || world.figure("lictor_exchanges_under_way").await > 0 {
+    while model.seen().is_empty() || world.figure("lictor_requests_in_flight").await > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let records = world.end().await;

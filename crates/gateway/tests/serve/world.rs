@@ -199,6 +199,7 @@ pub(crate) struct Plan {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) idle: Option<lictor_logic::Span>,
     pub(crate) folder: Arc<tempfile::TempDir>,
+    pub(crate) journal: Journal,
 }
 
 pub(crate) fn policy(text: &str) -> Policy {
@@ -229,6 +230,7 @@ pub(crate) fn plan_to(upstream: &str, policy: &str) -> Plan {
         store: None,
         idle: None,
         folder,
+        journal: Journal::silent(),
     }
 }
 
@@ -259,7 +261,7 @@ impl Plan {
             },
             policy,
         };
-        let server = Server::bind(self.config, parts, self.source, Journal::silent()).await.unwrap();
+        let server = Server::bind(self.config, parts, self.source, self.journal).await.unwrap();
         let (address, reloader) = (server.address(), server.reloader());
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move { server.run(async { drop(stopped.await) }).await.unwrap() });
@@ -350,6 +352,11 @@ impl World {
     pub(crate) async fn end(mut self) -> Vec<Value> {
         self.stop().await;
         records(&self.log)
+    }
+
+    /// Tells the gateway to stop, and does not wait for it.
+    pub(crate) fn begin_stop(&mut self) {
+        drop(self.stop.take());
     }
 
     /// Stops the gateway and returns its folder, for the next one.

@@ -8,6 +8,7 @@ mod proxy;
 mod server;
 #[path = "../../../store/tests/store/suite.rs"]
 mod suite;
+mod tls;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -45,6 +46,19 @@ fn unanswered_commit_is_applied_exactly_once() {
     assert_eq!(chain, (0..200).map(|number| number.to_string()).collect::<Vec<_>>());
     let (before, after) = (cuts.before.load(Ordering::Relaxed), cuts.after.load(Ordering::Relaxed));
     assert!(before > 20 && after > 20, "{cuts:?}");
+}
+
+#[test]
+fn save_fails_if_every_connection_is_lost() {
+    let Some(server) = TestServer::start() else { return };
+    let cuts = proxy::listen_and_cut(server.folder(), b"INSERT INTO lictor_writer");
+    let store = open(&format!("{} port={}", server.address(), proxy::PROXY_PORT));
+    let error = store.save(&[Change::put("k", ExpectedVersion::Absent, "v")]).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::Unavailable { reason, .. } if reason.contains("in a row were lost")),
+        "{error}"
+    );
+    assert_eq!(cuts.load(Ordering::Relaxed), 20);
 }
 
 #[test]

@@ -39,6 +39,35 @@ pub(crate) fn listen(folder: &Path) -> Arc<Cuts> {
     cuts
 }
 
+/// Listens like [`listen`], and cuts off every connection that sends a text.
+pub(crate) fn listen_and_cut(folder: &Path, text: &'static [u8]) -> Arc<AtomicUsize> {
+    let listener = UnixListener::bind(folder.join(format!(".s.PGSQL.{PROXY_PORT}"))).unwrap();
+    let (server, cuts): (PathBuf, Arc<AtomicUsize>) = (folder.join(".s.PGSQL.5432"), Arc::default());
+    let counted = Arc::clone(&cuts);
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut server) = (client.unwrap(), UnixStream::connect(&server).unwrap());
+            let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let cuts = Arc::clone(&counted);
+            // Ends when either side is gone.
+            thread::spawn(move || std::io::copy(&mut answers, &mut back));
+            thread::spawn(move || {
+                let mut buffer = [0; 65536];
+                while let Ok(length @ 1..) = client.read(&mut buffer) {
+                    if buffer[..length].windows(text.len()).any(|window| window == text) {
+                        cuts.fetch_add(1, Ordering::Relaxed);
+                        break;
+                    }
+                    server.write_all(&buffer[..length]).unwrap();
+                }
+                let _ = client.shutdown(Shutdown::Both);
+                let _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    cuts
+}
+
 fn forward(mut client: UnixStream, mut server: UnixStream, cuts: &Cuts) {
     let (mut answers, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
     thread::spawn(move || {

@@ -5,7 +5,7 @@
 //! `postgres` or `nobody`.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,6 +24,15 @@ unix_socket_directories = '$PWD'
 fsync = off
 max_connections = 50
 END
+if [ -n "$2" ]; then
+    cat >>data/postgresql.conf <<END
+listen_addresses = '127.0.0.1'
+port = $2
+ssl = on
+ssl_cert_file = '$PWD/certificate.pem'
+ssl_key_file = '$PWD/key.pem'
+END
+fi
 "$1/pg_ctl" --pgdata=data --log=server.log --wait start >pg_ctl.log 2>&1 || {
     cat pg_ctl.log server.log >&2
     exit 1
@@ -40,12 +49,23 @@ pub(crate) struct TestServer {
     programs: PathBuf,
     user: Option<(u32, u32)>,
     shell: Child,
+    /// The port on loopback, if there is one.
+    port: String,
 }
 
 impl TestServer {
     /// Starts a server. Without PostgreSQL it prints why and returns none, but panics on a build server.
     pub(crate) fn start() -> Option<TestServer> {
-        match TestServer::try_start() {
+        TestServer::start_with(None)
+    }
+
+    /// Starts a server that listens on loopback too, with this certificate and its private key in PEM.
+    pub(crate) fn start_with_tls(certificate: &str, key: &str) -> Option<TestServer> {
+        TestServer::start_with(Some((certificate, key)))
+    }
+
+    fn start_with(tls: Option<(&str, &str)>) -> Option<TestServer> {
+        match TestServer::try_start(tls) {
             Ok(server) => Some(server),
             Err(reason) => {
                 assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "no PostgreSQL to test with: {reason}");
@@ -57,7 +77,7 @@ impl TestServer {
         }
     }
 
-    fn try_start() -> Result<TestServer, String> {
+    fn try_start(tls: Option<(&str, &str)>) -> Result<TestServer, String> {
         let programs =
             find_or_install_programs().ok_or("no `initdb` was found\nhint: install the package `postgresql`")?;
         let folder = TempDir::new().map_err(|error| error.to_string())?.keep();
@@ -70,15 +90,19 @@ impl TestServer {
         if let Some((user, group)) = user {
             chown(&folder, Some(user), Some(group)).map_err(|error| error.to_string())?;
         }
+        let mut port = String::new();
+        if let Some((certificate, key)) = tls {
+            port = write_certificate(&folder, user, certificate, key).map_err(|error| error.to_string())?.to_string();
+        }
         let mut command = Command::new("sh");
-        command.args(["-c", SERVER_SCRIPT, "sh"]).arg(&programs);
+        command.args(["-c", SERVER_SCRIPT, "sh"]).arg(&programs).arg(&port);
         as_user(&mut command, user, &folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut shell = command.spawn().map_err(|error| error.to_string())?;
         let mut line = String::new();
         let output = shell.stdout.take().ok_or("the shell has no output")?;
         BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
         match line.trim() {
-            "ready" => Ok(TestServer { folder, programs, user, shell }),
+            "ready" => Ok(TestServer { folder, programs, user, shell, port }),
             _ => Err("the server did not start; see its output above".into()),
         }
     }
@@ -86,6 +110,11 @@ impl TestServer {
     /// Returns the folder of the socket.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns the port on loopback.
+    pub(crate) fn port(&self) -> &str {
+        &self.port
     }
 
     pub(crate) fn address(&self) -> String {
@@ -106,6 +135,19 @@ impl Drop for TestServer {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }
+}
+
+/// Writes the certificate and the key so that the server accepts them, and returns a free port.
+fn write_certificate(folder: &Path, user: Option<(u32, u32)>, certificate: &str, key: &str) -> std::io::Result<u16> {
+    for (name, text) in [("certificate.pem", certificate), ("key.pem", key)] {
+        let path = folder.join(name);
+        std::fs::write(&path, text)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        if let Some((user, group)) = user {
+            chown(&path, Some(user), Some(group))?;
+        }
+    }
+    std::net::TcpListener::bind("127.0.0.1:0")?.local_addr().map(|address| address.port())
 }
 
 fn as_user<'a>(command: &'a mut Command, user: Option<(u32, u32)>, folder: &Path) -> &'a mut Command {

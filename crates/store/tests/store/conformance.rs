@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use lictor_store::{EmbeddedStore, MemoryStore, Store, StoreError};
+use lictor_store::{Change, EmbeddedStore, ExpectedVersion, MemoryStore, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::suite;
@@ -36,6 +36,29 @@ fn embedded_store_lists_keys_in_pages() {
 #[test]
 fn embedded_store_enforces_limits() {
     with_embedded(suite::check_limits);
+}
+
+#[test]
+#[cfg(unix)]
+fn deleted_or_replaced_file_is_unavailable() {
+    let place = TempDir::new().unwrap();
+    let (folder, away) = (place.path().join("state"), place.path().join("away"));
+    let store = EmbeddedStore::open(&folder).unwrap();
+    suite::append(&store, "s", "first");
+    let is_refused = || {
+        let saved = store.save(&[Change::put("k", ExpectedVersion::Absent, "v")]);
+        matches!(store.load("k"), Err(StoreError::Unavailable { .. }))
+            && matches!(store.keys("", None, 1), Err(StoreError::Unavailable { .. }))
+            && matches!(saved, Err(StoreError::Unavailable { .. }))
+    };
+    std::fs::rename(&folder, &away).unwrap();
+    assert!(is_refused(), "the folder is gone");
+    drop(EmbeddedStore::open(&folder).unwrap());
+    assert!(is_refused(), "the folder is another one");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::rename(&away, &folder).unwrap();
+    assert_eq!(suite::read_entries(&store, "s"), ["first"], "it continues where it was");
+    suite::append(&store, "s", "second");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn stalled_client_is_closed() {
         let line = metrics.lines().find(|line| line.starts_with(&format!("{name} "))).map(str::to_owned);
         line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(u64::MAX)
     };
-    wait_until("exchanges of stalled clients are closed", || figure("lictor_exchanges_under_way") == 0);
+    wait_until("exchanges of stalled clients are closed", || figure("lictor_requests_in_flight") == 0);
     // All of it would be 400 MB. A hundred exchanges in flight buffer less, and the allocator keeps that memory.
     attacked.bears_within("zero window", 160 << 20);
     drop(attackers);

@@ -113,6 +113,7 @@ impl HttpExchange {
             read = reading => read,
             () = self.client.closed() => return Err(Stop::Gone),
         };
+        self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let encoding = head.headers.get("content-encoding").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let unpacked = read.and_then(|()| body::unpack(encoding, &bytes, limits.body, limits.inflation));
@@ -150,10 +151,16 @@ impl HttpExchange {
                 Ok(Some(Ok(frame))) => {
                     let Ok(mut bytes) = frame.into_data() else { continue };
                     driver.stream_end = join_ready(body, &mut bytes).await;
+                    if driver.stream_end.is_some() {
+                        self.end_upstream();
+                    }
                     self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                     return Ok(StepResult::Bytes(bytes));
                 }
-                Ok(None) => return Ok(StepResult::End),
+                Ok(None) => {
+                    self.end_upstream();
+                    return Ok(StepResult::End);
+                }
                 Ok(Some(Err(_))) | Err(_) => return Ok(StepResult::Cut),
             }
         }
@@ -171,6 +178,7 @@ impl HttpExchange {
     async fn pass_on_reply(&mut self, head: &Parts, body: Incoming) -> Result<(), Stop> {
         let limits = self.gateway.config.limits;
         let (bytes, _) = body::read(body, limits.body, limits.answer).await;
+        self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.send_unchanged(head.status, &head.headers, bytes)
     }
