@@ -37,7 +37,13 @@ impl SharedHistory {
     }
 
     /// Processes the events that went missing since the last event of this history.
-    pub(super) fn take_in(&mut self, missed: u64, group: &mut MonitorGroup, lost: &mut BTreeSet<usize>, prepared: &Prepared) {
+    pub(super) fn take_in(
+        &mut self,
+        missed: u64,
+        group: &mut MonitorGroup,
+        lost: &mut BTreeSet<usize>,
+        prepared: &Prepared,
+    ) {
         if self.missed == missed {
             return;
         }

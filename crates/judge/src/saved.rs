@@ -157,9 +157,7 @@ impl SharedHistories {
     /// Returns the histories that were read since the last call and are not in memory.
     pub(super) fn take_missing(&mut self) -> Vec<HistoryKey> {
         let missing = self.missing.as_mut().map(std::mem::take).unwrap_or_default().into_iter();
-        missing
-            .map(|(place, owner)| HistoryKey { text: owner.key(self.kept[place].history), place, owner })
-            .collect()
+        missing.map(|(place, owner)| HistoryKey { text: owner.key(self.kept[place].history), place, owner }).collect()
     }
 
     /// Removes the unchanged histories that were idle longest, so that `most` of each kind stay, and returns their keys.

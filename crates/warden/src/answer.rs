@@ -71,3 +71,6 @@ pub enum TimeOutcome {
     /// An approval timed out.
     Settled(Box<Decision>),
 }
+
+/// The answers, and the version of the save, if there was one.
+pub(crate) type DecidedBatch = (Vec<WardenAnswer>, Option<u64>);

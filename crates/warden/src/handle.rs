@@ -18,7 +18,7 @@ use lictor_logic::Time;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
-use crate::answer::{Notice, RefusedInput, WardenAnswer};
+use crate::answer::{DecidedBatch, Notice, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::warden::Warden;
 use direct::Direct;
@@ -45,9 +45,6 @@ enum Mode {
 type Worker = JoinHandle<Result<(), WardenError>>;
 
 type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
-
-/// The decisions, and the version of their save.
-type Decided = (Vec<WardenAnswer>, Option<u64>);
 
 impl fmt::Debug for WardenHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,7 +86,7 @@ impl WardenHandle {
         &self,
         events: Vec<Event>,
         extra: impl Fn(&[WardenAnswer]) -> Vec<Change> + Send + 'static,
-        then: impl FnOnce(Result<Decided, Arc<WardenError>>) + Send + 'static,
+        then: impl FnOnce(Result<DecidedBatch, Arc<WardenError>>) + Send + 'static,
     ) {
         match &self.mode {
             Mode::Queue(queue) => {
@@ -112,7 +109,7 @@ impl WardenHandle {
             Mode::Queue(queue) => queue.ask(Question::Finish(session, cause, Box::new(then))),
             Mode::Direct(direct) => {
                 direct.ask(|warden, now| warden.finish_with_cause(&session, cause, now), then);
-            },
+            }
         }
     }
 

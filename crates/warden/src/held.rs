@@ -1,4 +1,4 @@
-//! The sessions that are in memory; all others are only in the store.
+//! The sessions and histories that are in memory; all others are only in the store.
 
 use std::sync::Arc;
 
@@ -38,6 +38,14 @@ pub(crate) struct Held {
     /// Whether a live session has changed since it was saved, and whether it is changing now.
     pub(crate) is_unsaved: bool,
     pub(crate) is_changing: bool,
+}
+
+/// What the store has of a history across sessions that is in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoredHistory {
+    pub(crate) version: u64,
+    /// The time of its `history-due` key.
+    pub(crate) due: Option<Time>,
 }
 
 /// An earlier decision, for a duplicate of its event: the decision itself, or its stored line.

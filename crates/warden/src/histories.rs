@@ -10,20 +10,13 @@ use lictor_store::{Change, ExpectedVersion, StoreError, StoredValue};
 
 use crate::answer::Notice;
 use crate::error::WardenError;
+use crate::held::StoredHistory;
 use crate::kept::{self, KeptHistory};
 use crate::time::MOST_DUE;
 use crate::warden::Warden;
 
 /// How many histories of an older version are moved in one save.
 const MOST_MOVED: usize = 256;
-
-/// What the store has of a history.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StoredHistory {
-    version: u64,
-    /// The time of its `history-due` key.
-    due: Option<Time>,
-}
 
 /// A history that is being saved.
 #[derive(Debug)]
@@ -66,7 +59,9 @@ impl Warden {
                 self.restore_history(&saved, &old)?;
                 let due = self.guard.history_due(&saved);
                 changes.push(Change::delete(old, ExpectedVersion::Version(stored.version)));
-                changes.extend(due.map(|due| Change::put(kept::history_due(due, &key), ExpectedVersion::Absent, key.as_str())));
+                changes.extend(
+                    due.map(|due| Change::put(kept::history_due(due, &key), ExpectedVersion::Absent, key.as_str())),
+                );
                 let moved = kept::written(&KeptHistory { due, saved }, &key)?;
                 changes.push(Change::put(key, ExpectedVersion::Absent, moved));
             }

@@ -12,10 +12,9 @@ use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use serde_json::{Map, Value as Json};
 
-use crate::answer::{ExtraChanges, RefusedInput, WardenAnswer};
+use crate::answer::{DecidedBatch, ExtraChanges, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
-use crate::held::{self, Held};
-use crate::histories::StoredHistory;
+use crate::held::{self, Held, StoredHistory};
 use crate::kept;
 use crate::live::LiveSessions;
 use crate::record::{self, ContentRetention, Outgoing, Waiting};
@@ -164,7 +163,7 @@ impl Warden {
         events: &[Event],
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
+    ) -> Result<DecidedBatch, WardenError> {
         self.decide_each(Capabilities::default(), events, extra, now, MAX_ATTEMPTS)
     }
 
@@ -175,7 +174,7 @@ impl Warden {
         events: &[Event],
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
+    ) -> Result<DecidedBatch, WardenError> {
         self.decide_each(Capabilities::default(), events, extra, now, 1)
     }
 
@@ -186,7 +185,7 @@ impl Warden {
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
         attempts: usize,
-    ) -> Result<(Vec<WardenAnswer>, Option<u64>), WardenError> {
+    ) -> Result<DecidedBatch, WardenError> {
         self.flush_outbox()?;
         let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
         let mut conflicts = 0;
@@ -225,7 +224,7 @@ impl Warden {
         sessions: &BTreeSet<String>,
         extra: &ExtraChanges<'_>,
         now: Option<Time>,
-    ) -> Result<Option<(Vec<WardenAnswer>, Option<u64>)>, WardenError> {
+    ) -> Result<Option<DecidedBatch>, WardenError> {
         for session in sessions {
             self.turn += 1;
             self.hold(session)?;

@@ -70,7 +70,9 @@ async fn scenes_play_over_http() {
             *asked += 1;
             match (*asked, turn["again"].get(asked.wrapping_sub(2))) {
                 (1, _) => script(turn),
-                (_, Some(stream @ Value::Array(_))) => Play::stream(&strings(stream).map(str::to_owned).collect::<Vec<_>>()),
+                (_, Some(stream @ Value::Array(_))) => {
+                    Play::stream(&strings(stream).map(str::to_owned).collect::<Vec<_>>())
+                }
                 (_, Some(reply)) => Play::json(reply.to_string()),
                 (_, None) => Play { status: 500, ..Play::json("{}") },
             }

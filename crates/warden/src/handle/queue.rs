@@ -16,8 +16,8 @@ use lictor_logic::{Span, Time};
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
-use super::{Decided, TICK_INTERVAL, Then};
-use crate::answer::{Notice, RefusedInput, WardenAnswer};
+use super::{TICK_INTERVAL, Then};
+use crate::answer::{DecidedBatch, Notice, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::record;
 use crate::warden::{Begun, Warden};
@@ -48,7 +48,7 @@ pub(super) fn new() -> (Queue, Receiver<Question>) {
 pub(super) struct Asked {
     pub(super) events: Vec<Event>,
     pub(super) extra: Others,
-    pub(super) then: Then<Decided>,
+    pub(super) then: Then<DecidedBatch>,
 }
 
 /// Returns the extra changes for decisions.

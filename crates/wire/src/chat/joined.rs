@@ -40,11 +40,8 @@ pub(super) fn join(events: &[Json]) -> Option<Json> {
         }
     }
     message.insert("tool_calls", calls.iter().map(JoinedCall::to_json).collect::<Vec<_>>());
-    let choice = Json::from([
-        ("index", 0.into()),
-        ("message", Json::Object(message)),
-        ("finish_reason", "tool_calls".into()),
-    ]);
+    let choice =
+        Json::from([("index", 0.into()), ("message", Json::Object(message)), ("finish_reason", "tool_calls".into())]);
     Some(Json::from([("object", "chat.completion".into()), ("choices", vec![choice].into())]))
 }
 
