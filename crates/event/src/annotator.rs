@@ -133,6 +133,12 @@ impl Annotators {
         self.list.is_empty()
     }
 
+    /// Whether one of them has something to say about an event.
+    pub fn is_asked(&self, event: &Event) -> bool {
+        let events = std::slice::from_ref(event);
+        self.list.iter().any(|annotator| !Batch::gather(events, |event| annotator.questions(event)).is_empty())
+    }
+
     /// Adds what the annotators find out to a batch of events. It never fails and never panics; see the module.
     pub fn annotate(&self, events: &mut [Event]) {
         for annotator in &self.list {

@@ -18,7 +18,8 @@ pub struct ExchangeOptions {
     pub shadow: bool,
     /// Whether streamed text is previewed before it is sent: a property [may change it](crate::changes_texts).
     pub previews_text: bool,
-    /// How many bytes of streamed text are held back; `usize::MAX` holds each text until it is whole.
+    /// How many bytes of streamed text are held back at most; `usize::MAX` holds each text until it is whole. Text that is
+    /// previewed waits only from where a match may begin that is not complete.
     pub hold_back: usize,
     /// How many bytes of a stream may be buffered until they are decided on.
     pub held: usize,

@@ -147,6 +147,7 @@ impl Life {
         let limits = StreamLimits {
             held: self.options.held,
             hold_back: if self.options.shadow { 0 } else { self.options.hold_back },
+            asks_early: self.previews_text(),
             unknown_fields: self.options.unknown_fields,
         };
         StreamState {
@@ -282,6 +283,10 @@ impl Life {
             StepResult::Preview(preview) => *preview,
             other => return Err(unexpected(&other)),
         };
+        let leaving = state.stream.wait_from(preview.open_from.map(|open| open + from));
+        if leaving.is_empty() {
+            return Ok(state.stream.mask(&[]));
+        }
         // The rest of the text is withheld. The reason is sent now: the decision on the whole text comes too late.
         if let Some(message) = preview.message {
             let withheld = state.withheld.entry(text).or_default();

@@ -3,9 +3,11 @@
 mod definition;
 mod effect;
 mod facts;
+mod names;
 mod opinions;
 mod plan;
 mod provenance;
+mod reach;
 mod tool;
 mod values;
 mod whose;
@@ -17,7 +19,8 @@ use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use facts::{Labels, Mark, NameId};
-pub(crate) use plan::{Plan, collect_names};
+pub(crate) use names::collect_names;
+pub(crate) use plan::Plan;
 
 use lictor_event::{Answer, Arguments, Event, Kind, Says};
 use lictor_json::Text;

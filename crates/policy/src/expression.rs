@@ -65,6 +65,7 @@ mod root;
 mod run;
 mod scope;
 mod tables;
+mod text_patterns;
 mod texts;
 mod time;
 mod value;
@@ -80,6 +81,7 @@ use node::ExprNode;
 use reason::NoValue;
 use root::Root;
 use run::Run;
+use text_patterns::TextPatterns;
 
 /// A compiled expression.
 ///
@@ -158,6 +160,13 @@ impl Expression {
     /// be computed or kept.
     pub fn reads(&self, name: &str) -> bool {
         self.reads & Root::name_bits(name) != 0
+    }
+
+    /// Returns the regular expressions that it looks for in the `text` of an event; none if it looks at the text in
+    /// other ways, too. Two texts in which they match at the same places are the same to it.
+    pub fn text_patterns(&self) -> Option<Vec<String>> {
+        let mut found = TextPatterns::default();
+        found.add(&self.node).then_some(found.patterns)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Payment card numbers.
 
-use super::bytes::is_alnum;
+use super::bytes::{Bytes, byte_at, is_alnum};
 use super::check::is_card_number;
 use super::groups::Groups;
 
 /// Returns the end of the card number that these groups start with, by its check digit and grouping: whole, in fours,
 /// as on a card of another length, or digit by digit.
-pub(super) fn find_card(bytes: &[u8], groups: &Groups) -> Option<usize> {
+pub(super) fn find_card(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> {
     const SHAPES: &[&[usize]] = &[
         &[4, 4, 4, 4],
         &[4, 4, 4, 4, 3],
@@ -23,7 +23,7 @@ pub(super) fn find_card(bytes: &[u8], groups: &Groups) -> Option<usize> {
         let fits = matches!(groups.digits(count).len(), 13..=19)
             && is_card_number(groups.digits(count))
             && groups.has_same_marks(count);
-        (fits && !bytes.get(end).is_some_and(|byte| is_alnum(*byte))).then_some(end)
+        (fits && !is_alnum(byte_at(bytes, end))).then_some(end)
     };
     if matches!(groups.length(0), 13..=19) {
         return is_whole(1);
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<usize> {
-        find_card(text.as_bytes(), &Groups::read(text.as_bytes(), 0))
+        find_card(text.into(), &Groups::read(text.into(), 0))
     }
 
     #[test]

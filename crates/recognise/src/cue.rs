@@ -57,6 +57,11 @@ pub(super) enum Cue {
 }
 
 impl Cue {
+    /// Whether it may find something that starts before it.
+    pub(super) fn looks_back(self) -> bool {
+        matches!(self, Cue::Dot | Cue::Birth | Cue::Box)
+    }
+
     /// Whether it matters in a text without any digit.
     pub(super) fn needs_no_digit(self) -> bool {
         matches!(self, Cue::Term(_) | Cue::Acronym(_) | Cue::Dot)

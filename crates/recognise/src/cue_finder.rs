@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bytes::{byte_at, byte_before, is_alnum, is_one_of, run_end, run_start, starts_with_at};
+use super::bytes::{Bytes, byte_at, byte_before, is_alnum, is_one_of, run_end, run_start, starts_with_at};
 use super::cue::Cue;
 use super::finder::Finder;
 use super::gap::skip_gap;
@@ -163,13 +163,18 @@ impl Finder<'_> {
 }
 
 /// Returns the word before a position.
-fn word_before(bytes: &[u8], place: usize) -> &[u8] {
+fn word_before<'t>(bytes: Bytes<'t>, place: usize) -> &'t [u8] {
     let end = run_start(bytes, place, 2, |byte| matches!(byte, b' ' | b'_' | b'-'));
-    &bytes[run_start(bytes, end, 16, |byte| byte.is_ascii_alphabetic())..end]
+    &bytes.all()[run_start(bytes, end, 16, |byte| byte.is_ascii_alphabetic())..end]
 }
 
 /// Returns the date before a word for birth: `1990-04-05 is my date of birth`, `5 April 1990 (DOB)`.
-fn find_date_before(bytes: &[u8], cue: usize) -> Option<Range<usize>> {
+fn find_date_before(bytes: Bytes<'_>, cue: usize) -> Option<Range<usize>> {
+    find_loose_date_before(bytes, cue).filter(|(_, is_linked)| *is_linked).map(|(date, _)| date)
+}
+
+/// Returns the date before a place with nothing but small words in between, and whether they link the two.
+pub(super) fn find_loose_date_before(bytes: Bytes<'_>, cue: usize) -> Option<(Range<usize>, bool)> {
     let mut end = cue;
     let mut is_linked = false;
     loop {
@@ -190,19 +195,20 @@ fn find_date_before(bytes: &[u8], cue: usize) -> Option<Range<usize>> {
         }
         end = word;
     }
-    if !is_linked || !byte_before(bytes, end, 1).is_ascii_digit() {
+    if !byte_before(bytes, end, 1).is_ascii_digit() {
         return None;
     }
     let starts = end.saturating_sub(20)..end.saturating_sub(5);
     starts
         .into_iter()
         .find(|start| !is_alnum(byte_before(bytes, *start, 1)) && date::find_date(bytes, *start) == Some(end))
-        .map(|start| start..end)
+        .map(|start| (start..end, is_linked))
 }
 
 /// Whether a card is named shortly before or right after these digits.
-fn names_card_nearby(bytes: &[u8], start: usize, end: usize) -> bool {
-    let mut around = bytes[start.saturating_sub(40)..(end + 12).min(bytes.len())].to_vec();
+fn names_card_nearby(bytes: Bytes<'_>, start: usize, end: usize) -> bool {
+    let until = run_end(bytes, end, 12, |_| true);
+    let mut around = bytes[start.saturating_sub(40)..until].to_vec();
     around.make_ascii_lowercase();
     ["card", "visa", "amex", "karte", "carte", "tarjeta", "carta"]
         .iter()
@@ -210,7 +216,7 @@ fn names_card_nearby(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// Returns the end of a postal code: digits, or the letters and digits of Britain, Canada, the Netherlands.
-fn find_postal_code(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_postal_code(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let digits = run_end(bytes, start, 7, |byte| byte.is_ascii_digit());
     if matches!(digits - start, 4..=6) && !is_alnum(byte_at(bytes, digits)) {
         return Some(digits);

@@ -9,11 +9,14 @@ use super::fold::fold;
 use super::lexicon::Lexicon;
 use super::loose_words::LooseWords;
 use crate::CustomCategory;
+use crate::open_patterns::OpenPatterns;
 
 /// The categories of a policy, compiled.
 #[derive(Default)]
 pub(super) struct CustomCategories {
     patterns: Vec<CustomPattern>,
+    /// The same patterns, for texts of which more may arrive.
+    pub(super) open_patterns: OpenPatterns,
     /// Words that the lexicon can hold, with the number of their category.
     pub(super) words: Vec<(String, u16)>,
     /// Words that it cannot hold.
@@ -76,6 +79,7 @@ impl CustomCategories {
         let first = loose.first().map_or(0, |(place, _, _)| *place);
         custom.loose = LooseWords::new(loose.iter().map(|(_, word, number)| (*word, Cue::Term(*number))))
             .map_err(|error| (first, error))?;
+        custom.open_patterns = OpenPatterns::new(custom.patterns.iter().map(|custom| custom.pattern.as_str()));
         Ok(custom)
     }
 

@@ -1,10 +1,10 @@
 //! Dates as people write them: digits in three orders, months in several languages.
 
-use super::bytes::{byte_at, run_end};
+use super::bytes::{Bytes, byte_at, run_end};
 use super::check::parse_digits;
 
 /// Returns the end of the date that starts here.
-pub(super) fn find_date(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     if byte_at(bytes, start).is_ascii_digit() {
         find_day_first_date(bytes, start)
     } else {
@@ -13,7 +13,7 @@ pub(super) fn find_date(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Returns the end of a date of digits only: `1990-04-05`, `05/04/1990`, `5.4.90`, `19900405`.
-pub(super) fn find_numeric_date(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_numeric_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let (first, first_end) = read_digits(bytes, start)?;
     let mark = byte_at(bytes, first_end);
     if first.len() == 8 && !mark.is_ascii_alphanumeric() {
@@ -38,7 +38,7 @@ pub(super) fn find_numeric_date(bytes: &[u8], start: usize) -> Option<usize> {
     (fits && !continues).then_some(third_end)
 }
 
-fn find_day_first_date(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_day_first_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     if let Some(end) = find_numeric_date(bytes, start) {
         return Some(end);
     }
@@ -57,7 +57,7 @@ fn find_day_first_date(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Returns the end of a date with a month and then a day: `April 5, 1990`, `Apr 5th 1990`.
-fn find_month_first_date(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_month_first_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let place = skip_separator(bytes, read_month(bytes, start)?);
     let (day, mut place) = read_digits(bytes, place)?;
     if !matches!(parse_digits(day), 1..=31) || day.len() > 2 {
@@ -70,7 +70,7 @@ fn find_month_first_date(bytes: &[u8], start: usize) -> Option<usize> {
     read_year(bytes, skip_separator(bytes, place))
 }
 
-fn read_year(bytes: &[u8], start: usize) -> Option<usize> {
+fn read_year(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let (year, end) = read_digits(bytes, start)?;
     let fits = match year.len() {
         4 => matches!(parse_digits(year), 1880..=2099),
@@ -90,18 +90,18 @@ fn is_day(year: &[u8], month: &[u8], day: &[u8]) -> bool {
         && matches!(parse_digits(day), 1..=31)
 }
 
-fn read_digits(bytes: &[u8], start: usize) -> Option<(&[u8], usize)> {
+fn read_digits(bytes: Bytes<'_>, start: usize) -> Option<(&[u8], usize)> {
     let end = run_end(bytes, start, 9, |byte| byte.is_ascii_digit());
-    bytes.get(start..end).filter(|digits| !digits.is_empty()).map(|digits| (digits, end))
+    bytes.all().get(start..end).filter(|digits| !digits.is_empty()).map(|digits| (digits, end))
 }
 
 /// Skips a mark between numbers, and the blank that may follow a point.
-fn skip_mark(bytes: &[u8], place: usize) -> usize {
+fn skip_mark(bytes: Bytes<'_>, place: usize) -> usize {
     place + 1 + usize::from(byte_at(bytes, place) == b'.' && byte_at(bytes, place + 1) == b' ')
 }
 
 /// Skips the separators and small words between the parts of a date.
-fn skip_separator(bytes: &[u8], start: usize) -> usize {
+fn skip_separator(bytes: Bytes<'_>, start: usize) -> usize {
     let mut place = run_end(bytes, start, 3, |byte| matches!(byte, b' ' | b',' | b'.' | b'-' | b'/'));
     let word = run_end(bytes, place, 4, |byte| byte.is_ascii_alphabetic());
     if matches!(bytes.get(place..word), Some(b"of" | b"de" | b"del" | b"da")) && byte_at(bytes, word) == b' ' {
@@ -111,7 +111,7 @@ fn skip_separator(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Returns the end of the month name that starts here.
-fn read_month(bytes: &[u8], start: usize) -> Option<usize> {
+fn read_month(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     const NAMES: &str = " jan january januar janvier enero gennaio januari janeiro feb february februar fevrier febrero \
          febbraio februari fevereiro mar march marz maerz mars marzo maart marco apr april avril abril aprile may mai \
          mayo maggio mei maio jun june juni juin junio giugno junho jul july juli juillet julio luglio julho aug august \
@@ -157,12 +157,12 @@ mod tests {
             "1990 04 05",
         ];
         for text in dates {
-            assert_eq!(find_date(text.as_bytes(), 0), Some(text.len()), "{text}");
+            assert_eq!(find_date(text.into(), 0), Some(text.len()), "{text}");
         }
         for text in
             ["1990-14-05", "10:30", "5 apples 1990", "April 1990", "12345678", "3.14.15.9", "2024-05", "99/99/99"]
         {
-            assert_eq!(find_date(text.as_bytes(), 0), None, "{text}");
+            assert_eq!(find_date(text.into(), 0), None, "{text}");
         }
     }
 }

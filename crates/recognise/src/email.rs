@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::bytes::{
-    byte_at, byte_before, ends_with_at, is_alnum, is_blank, is_one_of, run_end, run_start, starts_with_at,
+    Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_blank, is_one_of, run_end, run_start, starts_with_at,
 };
 use super::vocabulary::{FILE_EXTENSION, TOP_LEVEL_DOMAIN, classify};
 use lictor_json::Text;
@@ -22,8 +22,13 @@ const MAX_LOCAL_BYTES: usize = 64;
 /// The longest part after the `@` (RFC 5321).
 const MAX_DOMAIN_BYTES: usize = 253;
 
+/// Words for the `@`.
+pub(super) const AT_WORDS: [&str; 3] = ["at", "arroba", "chiocciola"];
+/// Words for a point.
+pub(super) const DOT_WORDS: [&str; 3] = ["dot", "punkt", "punto"];
+
 /// Returns the address around an `@`.
-pub(super) fn find_around_sign(bytes: &[u8], sign: usize) -> Option<Mailbox> {
+pub(super) fn find_around_sign(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
     let is_loose = |byte: u8| is_blank(byte) || is_opening(byte) || is_closing(byte);
     match is_loose(byte_before(bytes, sign, 1)) || is_loose(byte_at(bytes, sign + 1)) {
         true => find_spaced(bytes, sign),
@@ -31,7 +36,7 @@ pub(super) fn find_around_sign(bytes: &[u8], sign: usize) -> Option<Mailbox> {
     }
 }
 
-fn find_plain(bytes: &[u8], sign: usize) -> Option<Mailbox> {
+fn find_plain(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
     let start = find_local_start(bytes, sign);
     let domain = Domain::read(bytes, sign + 1, false)?;
     let local = bytes.get(start..sign).filter(|local| !local.is_empty())?;
@@ -42,7 +47,7 @@ fn find_plain(bytes: &[u8], sign: usize) -> Option<Mailbox> {
 }
 
 /// Returns the address around a word or a bracketed word for the `@`.
-pub(super) fn find_around_word(bytes: &[u8], word: Range<usize>, only_common: bool) -> Option<Mailbox> {
+pub(super) fn find_around_word(bytes: Bytes<'_>, word: Range<usize>, only_common: bool) -> Option<Mailbox> {
     let end = run_start(bytes, word.start, 2, is_blank);
     let start = find_local_start(bytes, end);
     let domain = Domain::read(bytes, run_end(bytes, word.end, 2, is_blank), true)?;
@@ -52,7 +57,7 @@ pub(super) fn find_around_word(bytes: &[u8], word: Range<usize>, only_common: bo
 }
 
 /// Returns the address around a written-out point: `alice at example dot com`.
-pub(super) fn find_around_dot(bytes: &[u8], dot: usize) -> Option<Mailbox> {
+pub(super) fn find_around_dot(bytes: Bytes<'_>, dot: usize) -> Option<Mailbox> {
     const NO_DOMAIN: &[&str] =
         &["the", "a", "an", "this", "that", "our", "my", "your", "every", "each", "one", "red", "dot"];
     let label_end = run_start(bytes, dot, 2, |byte| is_blank(byte) || is_opening(byte));
@@ -61,7 +66,7 @@ pub(super) fn find_around_dot(bytes: &[u8], dot: usize) -> Option<Mailbox> {
         return None;
     }
     let word_end = run_start(bytes, label, 2, is_blank);
-    let word = ["at", "arroba", "chiocciola"].into_iter().find(|word| ends_with_at(bytes, word_end, word))?;
+    let word = AT_WORDS.into_iter().find(|word| ends_with_at(bytes, word_end, word))?;
     let word_start = word_end - word.len();
     if word_end == label || !is_blank(byte_before(bytes, word_start, 1)) {
         return None;
@@ -78,7 +83,7 @@ pub(super) fn find_around_dot(bytes: &[u8], dot: usize) -> Option<Mailbox> {
     Some(mailbox)
 }
 
-fn find_label_before_dot(bytes: &[u8], start: usize) -> Option<(usize, String)> {
+fn find_label_before_dot(bytes: Bytes<'_>, start: usize) -> Option<(usize, String)> {
     let dot_end = run_start(bytes, start, 2, is_blank);
     if dot_end == start || !ends_with_at(bytes, dot_end, "dot") {
         return None;
@@ -90,17 +95,22 @@ fn find_label_before_dot(bytes: &[u8], start: usize) -> Option<(usize, String)> 
 }
 
 /// Returns every bracketed `at` of a text, with its brackets.
-pub(super) fn find_bracketed_at(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    memchr::memchr3_iter(b'(', b'[', b'{', bytes).filter_map(|open| {
-        let word = run_end(bytes, open + 1, 2, is_blank);
-        let word_end = word + 2;
-        let close = run_end(bytes, word_end, 2, is_blank);
-        (starts_with_at(bytes, word, "at") && is_closing(byte_at(bytes, close))).then_some(open..close + 1)
-    })
+pub(super) fn find_bracketed_at(bytes: Bytes<'_>) -> impl Iterator<Item = Range<usize>> {
+    memchr::memchr3_iter(b'(', b'[', b'{', bytes.all()).filter_map(move |open| read_bracketed_at(bytes, open))
+}
+
+/// Returns the bracketed `at` whose bracket opens here.
+pub(super) fn read_bracketed_at(bytes: Bytes<'_>, open: usize) -> Option<Range<usize>> {
+    let word = run_end(bytes, open + 1, 2, is_blank);
+    if !starts_with_at(bytes, word, "at") {
+        return None;
+    }
+    let close = run_end(bytes, word + 2, 2, is_blank);
+    is_closing(byte_at(bytes, close)).then_some(open..close + 1)
 }
 
 /// Returns an address with blanks around its signs or between all of its letters.
-fn find_spaced(bytes: &[u8], sign: usize) -> Option<Mailbox> {
+fn find_spaced(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
     let end = run_start(bytes, sign, 3, |byte| is_blank(byte) || is_opening(byte));
     let begin = run_end(bytes, sign + 1, 3, |byte| is_blank(byte) || is_closing(byte));
     let domain = match Domain::read(bytes, begin, true) {
@@ -128,7 +138,7 @@ fn find_spaced(bytes: &[u8], sign: usize) -> Option<Mailbox> {
 
 /// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no
 /// others do: some scripts put no blank before an address.
-fn find_local_start(bytes: &[u8], end: usize) -> usize {
+fn find_local_start(bytes: Bytes<'_>, end: usize) -> usize {
     let start = run_start(bytes, end, MAX_LOCAL_BYTES, is_local);
     let start = match start < end {
         true => start,
@@ -139,20 +149,20 @@ fn find_local_start(bytes: &[u8], end: usize) -> usize {
     run_end(bytes, start, MAX_LOCAL_BYTES, |byte| matches!(byte, b'.' | b'-' | b'\'' | b'+' | b'%')).min(end)
 }
 
-fn is_local(byte: u8) -> bool {
+pub(super) fn is_local(byte: u8) -> bool {
     is_alnum(byte) || matches!(byte, b'.' | b'_' | b'+' | b'-' | b'%' | b'\'')
 }
 
-fn is_opening(byte: u8) -> bool {
+pub(super) fn is_opening(byte: u8) -> bool {
     matches!(byte, b'(' | b'[' | b'{')
 }
 
-fn is_closing(byte: u8) -> bool {
+pub(super) fn is_closing(byte: u8) -> bool {
     matches!(byte, b')' | b']' | b'}')
 }
 
 /// Whether an address names no mailbox: a password in a URL, a repository, a handle, a label.
-fn is_machine_name(bytes: &[u8], start: usize, sign: usize, end: usize) -> bool {
+fn is_machine_name(bytes: Bytes<'_>, start: usize, sign: usize, end: usize) -> bool {
     let local = &bytes[start..sign];
     let token = run_start(bytes, start, 256, |byte| !is_blank(byte) && !matches!(byte, b'"' | b'\'' | b'/'));
     let is_in_url = ends_with_at(bytes, token, "://") && bytes[token..start].contains(&b':');
@@ -188,7 +198,7 @@ struct Domain {
 
 impl Domain {
     /// Reads the domain that starts here; with `hidden`, points may be written out and have blanks around them.
-    fn read(bytes: &[u8], start: usize, hidden: bool) -> Option<Domain> {
+    fn read(bytes: Bytes<'_>, start: usize, hidden: bool) -> Option<Domain> {
         let mut domain = Domain { name: Vec::with_capacity(32), end: start, is_loose: false };
         let mut place = start;
         loop {
@@ -217,7 +227,7 @@ impl Domain {
     }
 
     /// Reads `e x a m p l e . c o m`: single characters with single blanks in between.
-    fn read_spaced_letters(bytes: &[u8], start: usize) -> Option<Domain> {
+    fn read_spaced_letters(bytes: Bytes<'_>, start: usize) -> Option<Domain> {
         let mut domain = Domain { name: Vec::new(), end: start, is_loose: true };
         let mut place = start;
         while is_alnum(byte_at(bytes, place)) || matches!(byte_at(bytes, place), b'.' | b'-') {
@@ -252,7 +262,7 @@ impl Domain {
 }
 
 /// Returns where the label after a point starts. With `loose`, a point may be written out or have blanks around it.
-fn skip_point(bytes: &[u8], place: usize, loose: bool) -> Option<usize> {
+fn skip_point(bytes: Bytes<'_>, place: usize, loose: bool) -> Option<usize> {
     if byte_at(bytes, place) == b'.' {
         if is_alnum(byte_at(bytes, place + 1)) || byte_at(bytes, place + 1) >= 0x80 {
             return Some(place + 1);
@@ -283,7 +293,7 @@ mod tests {
 
     fn found(text: &str) -> Option<String> {
         let sign = text.find('@')?;
-        find_around_sign(text.as_bytes(), sign).map(|mailbox| mailbox.name.to_string())
+        find_around_sign(text.into(), sign).map(|mailbox| mailbox.name.to_string())
     }
 
     #[test]

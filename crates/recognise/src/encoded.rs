@@ -65,6 +65,11 @@ fn readable_byte(byte: u8) -> Option<u8> {
     (byte >= b' ' && byte != 0x7F || matches!(byte, b'\n' | b'\r' | b'\t')).then_some(byte)
 }
 
+/// Returns where the word starts that a text ends with, if it may be base64 or hexadecimal.
+pub(super) fn find_open_word(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| base64_value(*byte).is_none()).map_or(0, |before| before + 1)
+}
+
 /// Returns the value of a base64 digit, of either alphabet.
 fn base64_value(byte: u8) -> Option<u32> {
     let value = match byte {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bytes::byte_before;
+use super::bytes::{Bytes, byte_before};
 use super::lexicon::KeyFilter;
 use super::phone::Phone;
 use super::scan::{ByteMasks, Glance, WINDOW_STEP, Window};
@@ -14,7 +14,7 @@ pub(super) struct Finder<'a> {
     pub(super) recogniser: &'a Recogniser,
     text: &'a str,
     /// The bytes of the text.
-    pub(super) bytes: &'a [u8],
+    pub(super) bytes: Bytes<'a>,
     pub(super) found: &'a mut Recognised,
     /// The ranges found, with the numbers of their categories, if the caller wants them.
     places: Option<&'a mut Vec<(Range<usize>, u16)>>,
@@ -34,7 +34,17 @@ impl<'a> Finder<'a> {
         found: &'a mut Recognised,
         places: Option<&'a mut Vec<(Range<usize>, u16)>>,
     ) -> Finder<'a> {
-        Finder { recogniser, text, bytes: text.as_bytes(), found, places, covered: 0, decoded: None, noted: 0 }
+        Finder { recogniser, text, bytes: text.into(), found, places, covered: 0, decoded: None, noted: 0 }
+    }
+
+    /// Returns a finder for one text of which more may arrive, as `bytes` knows.
+    pub(super) fn open(
+        recogniser: &'a Recogniser,
+        text: &'a str,
+        bytes: Bytes<'a>,
+        found: &'a mut Recognised,
+    ) -> Finder<'a> {
+        Finder { bytes, ..Finder::new(recogniser, text, found, None) }
     }
 
     /// Searches for everything; for words of other scripts and inside long words only if asked to.
@@ -57,7 +67,7 @@ impl<'a> Finder<'a> {
     /// Finds mailboxes around every `@` and every `[at]`.
     #[inline(never)]
     fn find_mailboxes(&mut self) {
-        for sign in memchr::memchr_iter(b'@', self.bytes) {
+        for sign in memchr::memchr_iter(b'@', self.bytes.all()) {
             if let Some(mailbox) = email::find_around_sign(self.bytes, sign) {
                 self.add_mailbox(mailbox);
             }
@@ -89,7 +99,7 @@ impl<'a> Finder<'a> {
     fn find_words_and_numbers(&mut self, has_digit: bool) {
         let recogniser = self.recogniser;
         let filter = recogniser.lexicon.filter(has_digit);
-        let bytes = self.bytes;
+        let bytes = self.bytes.all();
         let mut continues = (false, false);
         let mut from = 0;
         while let window @ Window::Full(_) = Window::starting_at(bytes, from) {
@@ -137,7 +147,7 @@ impl<'a> Finder<'a> {
     }
 
     #[inline(never)]
-    fn match_word(&mut self, key: u64, start: usize) {
+    pub(super) fn match_word(&mut self, key: u64, start: usize) {
         let recogniser = self.recogniser;
         // Letters after a digit are part of an id: `xF9mRN4C`.
         if byte_before(self.bytes, start, 1).is_ascii_digit() {
@@ -157,7 +167,7 @@ impl<'a> Finder<'a> {
         let Some(decoded) = self.decoded else { return };
         let mut place = from.max(decoded);
         while place <= to {
-            let (word, end) = encoded::decode_word_around(self.bytes, place);
+            let (word, end) = encoded::decode_word_around(self.bytes.all(), place);
             place = end + 1;
             self.decoded = Some(place);
             let Some((range, text)) = word else { continue };

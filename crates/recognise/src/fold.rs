@@ -1,11 +1,12 @@
 //! Folds a text to what a person reads: escapes decoded, invisible characters dropped, look-alikes and accents as plain
 //! ASCII, digits of all scripts as ASCII digits. Each part keeps its origin in the original.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use unicode_normalization::char::decompose_compatible;
 
-use super::bytes::byte_at;
+use super::bytes::{Bytes, byte_at, run_end};
 use super::glyph::{Glyph, is_mark, read_glyph};
 
 /// A text as a person reads it.
@@ -14,6 +15,10 @@ pub(super) struct FoldedText {
     pub(super) text: String,
     /// Whether the original has letters of other scripts than Latin, even if they became ASCII.
     pub(super) has_scripts: bool,
+    /// How many bytes of it a person sees; hidden text follows.
+    pub(super) visible: usize,
+    /// Where hidden text starts in the original.
+    pub(super) hidden_from: Option<usize>,
     /// The origins of its parts, in the order of the text; empty unless they were asked for.
     parts: Vec<FoldedPart>,
 }
@@ -30,14 +35,34 @@ struct FoldedPart {
 
 /// Whether a text of ASCII has an escape that can be decoded.
 pub(super) fn has_escape(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    memchr::memchr3_iter(b'%', b'&', b'\\', bytes).any(|place| decode_escape(text, place).is_some())
+    let escapes = memchr::memchr3_iter(b'%', b'&', b'\\', text.as_bytes());
+    escapes.into_iter().any(|place| decode_escape(text.into(), place).is_some())
+}
+
+/// The most bytes of an escape.
+const MAX_ESCAPE_BYTES: usize = 16;
+
+/// Returns where an escape may start at the end of a text that more text would complete.
+pub(super) fn find_open_escape(text: &str) -> Option<usize> {
+    let from = text.len().saturating_sub(MAX_ESCAPE_BYTES);
+    let beyond = Cell::new(false);
+    let bytes = Bytes::open(text, &beyond);
+    memchr::memchr3_iter(b'%', b'&', b'\\', &bytes[from..]).map(|place| from + place).find(|place| {
+        decode_escape(bytes, *place);
+        beyond.get()
+    })
 }
 
 /// Folds a text; keeps the origins of its parts if asked to.
 pub(super) fn fold(text: &str, keep_origin: bool) -> FoldedText {
     let mut folder = Folder {
-        folded: FoldedText { text: String::with_capacity(text.len() + 16), has_scripts: false, parts: Vec::new() },
+        folded: FoldedText {
+            text: String::with_capacity(text.len() + 16),
+            has_scripts: false,
+            visible: 0,
+            hidden_from: None,
+            parts: Vec::new(),
+        },
         hidden: Vec::new(),
         keep_origin,
     };
@@ -53,7 +78,7 @@ pub(super) fn fold(text: &str, keep_origin: bool) -> FoldedText {
             folder.push_folded(character, plain..next);
             continue;
         }
-        match decode_escape(text, plain) {
+        match decode_escape(text.into(), plain) {
             Some((decoded, end)) => {
                 folder.push_folded(decoded, plain..end);
                 place = end;
@@ -129,6 +154,8 @@ impl Folder {
     }
 
     fn finish(mut self) -> FoldedText {
+        self.folded.visible = self.folded.text.len();
+        self.folded.hidden_from = self.hidden.first().map(|(_, origin)| origin.start);
         if !self.hidden.is_empty() {
             self.keep_part(0..0, false);
             self.folded.text.push('\n');
@@ -174,20 +201,20 @@ fn is_special(byte: u8) -> bool {
 }
 
 /// Returns the character of the escape at a position, and where the escape ends.
-fn decode_escape(text: &str, place: usize) -> Option<(char, usize)> {
-    match byte_at(text.as_bytes(), place) {
-        b'%' => decode_percent(text.as_bytes(), place),
-        b'&' => decode_entity(text, place),
-        b'\\' => decode_backslash(text.as_bytes(), place),
+fn decode_escape(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
+    match byte_at(bytes, place) {
+        b'%' => decode_percent(bytes, place),
+        b'&' => decode_entity(bytes, place),
+        b'\\' => decode_backslash(bytes, place),
         _ => None,
     }
 }
 
 /// `%40`, or as many of these as a character has bytes.
-fn decode_percent(bytes: &[u8], place: usize) -> Option<(char, usize)> {
+fn decode_percent(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     let mut decoded = [0; 4];
     for count in 1..=4 {
-        let escape = bytes.get(place + 3 * (count - 1)..place + 3 * count)?;
+        let escape = bytes.part(place + 3 * (count - 1)..place + 3 * count)?;
         decoded[count - 1] = match escape {
             [b'%', high, low] => parse_hex(&[*high, *low])? as u8,
             _ => return None,
@@ -200,15 +227,14 @@ fn decode_percent(bytes: &[u8], place: usize) -> Option<(char, usize)> {
 }
 
 /// `&#64;`, `&#x40;`, `&commat;`; numbers may lack the semicolon, as browsers allow.
-fn decode_entity(text: &str, place: usize) -> Option<(char, usize)> {
-    let bytes = text.as_bytes();
+fn decode_entity(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     if byte_at(bytes, place + 1) == b'#' {
         let is_hex = byte_at(bytes, place + 2) | 0x20 == b'x';
         let start = place + if is_hex { 3 } else { 2 };
         let class = if is_hex { u8::is_ascii_hexdigit } else { u8::is_ascii_digit };
-        let length = bytes.get(start..)?.iter().take(8).take_while(|byte| class(byte)).count();
-        let number = u32::from_str_radix(text.get(start..start + length)?, if is_hex { 16 } else { 10 }).ok()?;
-        let end = start + length;
+        let end = run_end(bytes, start, 8, |byte| class(&byte));
+        let digits = std::str::from_utf8(bytes.get(start..end)?).ok()?;
+        let number = u32::from_str_radix(digits, if is_hex { 16 } else { 10 }).ok()?;
         return Some((char::from_u32(number)?, end + usize::from(byte_at(bytes, end) == b';')));
     }
     const NAMES: [(&str, char); 20] = [
@@ -233,25 +259,29 @@ fn decode_entity(text: &str, place: usize) -> Option<(char, usize)> {
         ("zwnj;", '\u{200c}'),
         ("ZeroWidthSpace;", '\u{200b}'),
     ];
-    let rest = text.get(place + 1..)?;
-    NAMES.iter().find(|(name, _)| rest.starts_with(name)).map(|(name, character)| (*character, place + 1 + name.len()))
+    let is_named = |name: &str| {
+        let end = (place + 1 + name.len()).min(bytes.len());
+        let rest = bytes.get(place + 1..end).unwrap_or_default();
+        name.as_bytes().starts_with(rest) && bytes.part(place + 1..place + 1 + name.len()).is_some()
+    };
+    NAMES.iter().find(|(name, _)| is_named(name)).map(|(name, character)| (*character, place + 1 + name.len()))
 }
 
 /// `\u0040`, `\x40`, `\n`: JSON inside a text.
-fn decode_backslash(bytes: &[u8], place: usize) -> Option<(char, usize)> {
+fn decode_backslash(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     let character = match byte_at(bytes, place + 1) {
         b'n' => '\n',
         b'r' => '\r',
         b't' => '\t',
         quoted @ (b'"' | b'\'' | b'/' | b'\\') => quoted as char,
-        b'x' => return Some((char::from_u32(parse_hex(bytes.get(place + 2..place + 4)?)?)?, place + 4)),
+        b'x' => return Some((char::from_u32(parse_hex(bytes.part(place + 2..place + 4)?)?)?, place + 4)),
         b'u' => {
-            let unit = parse_hex(bytes.get(place + 2..place + 6)?)?;
+            let unit = parse_hex(bytes.part(place + 2..place + 6)?)?;
             if let Some(character) = char::from_u32(unit) {
                 return Some((character, place + 6));
             }
             // Two halves of a character beyond the first plane.
-            let escape = bytes.get(place + 6..place + 12).filter(|escape| escape.starts_with(b"\\u"))?;
+            let escape = bytes.part(place + 6..place + 12).filter(|escape| escape.starts_with(b"\\u"))?;
             let pair = [unit as u16, parse_hex(&escape[2..])? as u16];
             return Some((char::decode_utf16(pair).next()?.ok()?, place + 12));
         }

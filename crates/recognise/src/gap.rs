@@ -1,6 +1,6 @@
 //! The gap between a cue and what it announces: `order`, then ` no.: #`, then `A-7421`.
 
-use super::bytes::{byte_at, run_end};
+use super::bytes::{Bytes, byte_at, run_end};
 use super::vocabulary::{FILLER, ID_MARK, classify};
 
 /// The gap between a cue and its value.
@@ -18,10 +18,10 @@ const MAX_GAP_BYTES: usize = 48;
 
 /// Skips marks, small words and words of the filler classes after a cue, up to where a value may start; skips at most
 /// so many unknown words.
-pub(super) fn skip_gap(bytes: &[u8], start: usize, fillers: u16, mut unknown_words: usize) -> Gap {
+pub(super) fn skip_gap(bytes: Bytes<'_>, start: usize, fillers: u16, mut unknown_words: usize) -> Gap {
     let mut gap = Gap { end: start, is_marked: false, is_assigned: false };
-    while gap.end < bytes.len() && gap.end - start < MAX_GAP_BYTES {
-        match bytes[gap.end] {
+    while gap.end - start < MAX_GAP_BYTES {
+        match byte_at(bytes, gap.end) {
             b'#' => gap.is_marked = true,
             b':' | b'=' => gap.is_assigned = true,
             b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>'
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn rest(text: &str) -> &str {
-        &text[skip_gap(text.as_bytes(), 0, 0, 0).end..]
+        &text[skip_gap(text.into(), 0, 0, 0).end..]
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bytes::{byte_at, byte_before, is_alnum, run_end, run_start};
+use super::bytes::{Bytes, byte_at, byte_before, is_alnum, run_end, run_start};
 use super::check;
 use super::date;
 use super::groups::Groups;
@@ -17,7 +17,7 @@ pub(super) enum LetteredNumber {
 }
 
 /// Returns what the letters before a digit and the digits from there on are together.
-pub(super) fn find_lettered(bytes: &[u8], digit: usize) -> Option<(LetteredNumber, Range<usize>)> {
+pub(super) fn find_lettered(bytes: Bytes<'_>, digit: usize) -> Option<(LetteredNumber, Range<usize>)> {
     // `X-1234567-L` has a mark between its letter and its digits, all others have none.
     let start = match byte_before(bytes, digit, 1) {
         b'-' => digit.checked_sub(2)?,
@@ -38,14 +38,14 @@ pub(super) fn find_lettered(bytes: &[u8], digit: usize) -> Option<(LetteredNumbe
                 .map(|end| (LetteredNumber::Person, start..end)),
         },
         letters if letters.len() == 6 => {
-            let fits = bytes.get(start..start + 16).is_some_and(check::is_codice_fiscale) && is_whole(&(start + 16));
+            let fits = bytes.part(start..start + 16).is_some_and(check::is_codice_fiscale) && is_whole(&(start + 16));
             fits.then_some((LetteredNumber::Person, start..start + 16))
         }
         _ => None,
     }
 }
 
-fn find_nie(bytes: &[u8], start: usize, digit: usize) -> Option<usize> {
+fn find_nie(bytes: Bytes<'_>, start: usize, digit: usize) -> Option<usize> {
     let end = run_end(bytes, digit, 8, |byte| byte.is_ascii_digit());
     let letter = end + usize::from(byte_at(bytes, end) == b'-');
     let fits = end - digit == 7
@@ -56,15 +56,15 @@ fn find_nie(bytes: &[u8], start: usize, digit: usize) -> Option<usize> {
 }
 
 /// Returns the end of the account that starts here, by its country, its length and its check digits.
-pub(super) fn find_account(bytes: &[u8], start: usize) -> Option<usize> {
-    let length = check::iban_length(bytes.get(start..start + 2)?)?;
+pub(super) fn find_account(bytes: Bytes<'_>, start: usize) -> Option<usize> {
+    let length = check::iban_length(bytes.part(start..start + 2)?)?;
     let (account, end) = read_spaced(bytes, start, length, |_| true)?;
     (account.len() == length && check::is_iban(&account)).then_some(end)
 }
 
 /// Returns the end of an account that a word announced: the shape is enough.
-pub(super) fn find_announced_account(bytes: &[u8], start: usize) -> Option<usize> {
-    let head = bytes.get(start..start + 4)?;
+pub(super) fn find_announced_account(bytes: Bytes<'_>, start: usize) -> Option<usize> {
+    let head = bytes.part(start..start + 4)?;
     let is_headed = head[..2].iter().all(u8::is_ascii_alphabetic) && head[2..].iter().all(u8::is_ascii_digit);
     if !is_headed {
         return None;
@@ -85,7 +85,12 @@ pub(super) fn find_announced_account(bytes: &[u8], start: usize) -> Option<usize
 }
 
 /// Reads at most so many letters and digits, with marks between groups that belong to it; returns them in upper case.
-fn read_spaced(bytes: &[u8], start: usize, most: usize, belongs: impl Fn(&[u8]) -> bool) -> Option<(Vec<u8>, usize)> {
+fn read_spaced(
+    bytes: Bytes<'_>,
+    start: usize,
+    most: usize,
+    belongs: impl Fn(&[u8]) -> bool,
+) -> Option<(Vec<u8>, usize)> {
     let mut account = Vec::with_capacity(most);
     let (mut place, mut end) = (start, start);
     while account.len() < most {
@@ -107,7 +112,7 @@ fn read_spaced(bytes: &[u8], start: usize, most: usize, belongs: impl Fn(&[u8]) 
 }
 
 /// Returns the end of `AB123456C` or `AB 12 34 56 C`, from the first digit.
-fn find_nino(bytes: &[u8], prefix: [u8; 2], digit: usize) -> Option<usize> {
+fn find_nino(bytes: Bytes<'_>, prefix: [u8; 2], digit: usize) -> Option<usize> {
     let mut place = digit;
     for count in 0..6 {
         if !byte_at(bytes, place).is_ascii_digit() {
@@ -120,7 +125,7 @@ fn find_nino(bytes: &[u8], prefix: [u8; 2], digit: usize) -> Option<usize> {
 }
 
 /// Returns the end of an id by its shape and check digits alone. The groups start the number.
-pub(super) fn find_by_shape(bytes: &[u8], groups: &Groups) -> Option<usize> {
+pub(super) fn find_by_shape(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> {
     let whole = |count: usize| {
         let end = groups.end(count);
         (!(is_alnum(byte_at(bytes, end)) || byte_at(bytes, end) == b'-' && is_alnum(byte_at(bytes, end + 1))))
@@ -147,7 +152,7 @@ pub(super) fn find_by_shape(bytes: &[u8], groups: &Groups) -> Option<usize> {
 }
 
 /// Returns the end of a Spanish id whose eight digits are here.
-pub(super) fn find_spanish(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+pub(super) fn find_spanish(bytes: Bytes<'_>, start: usize, end: usize) -> Option<usize> {
     let letter = end + usize::from(byte_at(bytes, end) == b'-');
     let fits = end - start == 8
         && byte_at(bytes, letter).is_ascii_alphabetic()
@@ -157,7 +162,7 @@ pub(super) fn find_spanish(bytes: &[u8], start: usize, end: usize) -> Option<usi
 }
 
 /// Returns the end of a number that a word announced as a document's: enough letters and digits in all.
-pub(super) fn find_announced(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     if date::find_date(bytes, start).is_some() {
         return None;
     }
@@ -180,7 +185,7 @@ pub(super) fn find_announced(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Whether the next group of an announced number has a digit, or is its last letter.
-fn continues_number(bytes: &[u8], start: usize) -> bool {
+fn continues_number(bytes: Bytes<'_>, start: usize) -> bool {
     let end = run_end(bytes, start, 12, is_alnum);
     let group = &bytes[start..end];
     group.iter().any(u8::is_ascii_digit) && !group[0].is_ascii_lowercase()
@@ -188,7 +193,7 @@ fn continues_number(bytes: &[u8], start: usize) -> bool {
 }
 
 /// Returns the end of the digits that a word announced, if their count is right.
-pub(super) fn find_announced_digits(bytes: &[u8], start: usize, counts: &[usize]) -> Option<usize> {
+pub(super) fn find_announced_digits(bytes: Bytes<'_>, start: usize, counts: &[usize]) -> Option<usize> {
     let groups = Groups::read(bytes, start);
     let count = (1..=groups.count()).rev().find(|count| counts.contains(&groups.digits(*count).len()))?;
     let digits = groups.digits(count);
@@ -197,7 +202,7 @@ pub(super) fn find_announced_digits(bytes: &[u8], start: usize, counts: &[usize]
 }
 
 /// Returns the end of the digits of any number, if their check digits make it an id.
-pub(super) fn find_checked(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_checked(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let groups = Groups::read(bytes, start);
     let fits = |digits: &[u8]| {
         check::is_pesel(digits)

@@ -1,6 +1,6 @@
 //! Digits in groups, as numbers of cards, telephones and persons are written.
 
-use super::bytes::byte_at;
+use super::bytes::{Bytes, byte_at};
 
 /// Groups of digits with marks in between.
 pub(super) struct Groups {
@@ -19,7 +19,7 @@ const MAX_GROUPS: usize = 20;
 
 impl Groups {
     /// Reads the groups that start here. Groups that would make too many digits are left out.
-    pub(super) fn read(bytes: &[u8], start: usize) -> Groups {
+    pub(super) fn read(bytes: Bytes<'_>, start: usize) -> Groups {
         let mut groups = Groups {
             digits: [0; MAX_DIGITS],
             totals: [0; MAX_GROUPS],
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn digit_groups_are_read_with_marks() {
-        let groups = Groups::read(b"x4111 1111-11 9x", 1);
+        let groups = Groups::read("x4111 1111-11 9x".into(), 1);
         assert!(groups.starts_with(&[4, 4, 2, 1]) && groups.count() == 4);
         assert_eq!((groups.digits(2), groups.end(2)), (&b"41111111"[..], 10));
         assert_eq!((groups.mark(0), groups.mark(1)), (b' ', b'-'));
         assert!(groups.has_same_marks(2) && !groups.has_same_marks(3));
-        assert_eq!(Groups::read(b"1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2", 0).count(), 20);
-        assert_eq!(Groups::read(b"1234567890123456789012345", 0).count(), 0);
+        assert_eq!(Groups::read("1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2".into(), 0).count(), 20);
+        assert_eq!(Groups::read("1234567890123456789012345".into(), 0).count(), 0);
     }
 }

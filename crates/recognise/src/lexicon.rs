@@ -3,7 +3,7 @@
 //! An automaton of all words would cost several cycles for every byte. Here a word is looked up once, by its first
 //! letters, in a few kilobytes of bits; only words that pass are compared.
 
-use super::bytes::byte_at;
+use super::bytes::{Bytes, byte_at};
 use super::cue::Cue;
 use super::scan;
 
@@ -17,6 +17,8 @@ pub(super) struct Lexicon {
     slots: Box<[u32]>,
     groups: Vec<PhraseGroup>,
     entries: Vec<LexiconEntry>,
+    /// The phrases that may find something before them.
+    looking_back: Vec<Box<[u8]>>,
 }
 
 /// One bit for each hash of a key.
@@ -57,11 +59,15 @@ impl Lexicon {
             slots: Box::default(),
             groups: Vec::new(),
             entries: Vec::with_capacity(keyed.len()),
+            looking_back: Vec::new(),
         };
         for (key, entry) in keyed {
             lexicon.all.insert(key);
             if entry.cue.needs_no_digit() {
                 lexicon.alone.insert(key);
+            }
+            if entry.cue.looks_back() {
+                lexicon.looking_back.push(entry.phrase.clone());
             }
             match lexicon.groups.last_mut() {
                 Some(group) if group.key == key => group.count += 1,
@@ -83,6 +89,13 @@ impl Lexicon {
     /// Returns the filter for a text: without a digit most words announce nothing.
     pub(super) fn filter(&self, has_digit: bool) -> &KeyFilter {
         if has_digit { &self.all } else { &self.alone }
+    }
+
+    /// Whether a phrase begins like this that may find something before it.
+    pub(super) fn begins_looking_back(&self, beginning: &[u8]) -> bool {
+        let begins =
+            |phrase: &[u8]| phrase.get(..beginning.len()).is_some_and(|head| head.eq_ignore_ascii_case(beginning));
+        self.looking_back.iter().any(|phrase| begins(phrase))
     }
 
     /// Returns the phrases whose first word has this key.
@@ -121,7 +134,7 @@ impl KeyFilter {
 impl LexiconEntry {
     /// Returns where the phrase ends, if it starts here as whole words in any case. A blank matches one or two word
     /// separators: `date of birth` is also `date_of_birth` and `Date-of birth`.
-    pub(super) fn match_end(&self, bytes: &[u8], start: usize) -> Option<usize> {
+    pub(super) fn match_end(&self, bytes: Bytes<'_>, start: usize) -> Option<usize> {
         let mut place = start;
         for &letter in &self.phrase {
             let byte = byte_at(bytes, place);
@@ -182,7 +195,7 @@ mod tests {
         let mut letters = [0; 8];
         letters[..length].copy_from_slice(&text.as_bytes()[..length]);
         let key = scan::word_key(u64::from_le_bytes(letters), length as u32);
-        lexicon.entries(key).iter().find_map(|entry| entry.match_end(text.as_bytes(), 0))
+        lexicon.entries(key).iter().find_map(|entry| entry.match_end(text.into(), 0))
     }
 
     #[test]

@@ -57,6 +57,8 @@ mod lexicon;
 mod loose_words;
 mod network;
 mod number_finder;
+mod open;
+mod open_patterns;
 mod order;
 mod phone;
 mod scan;
@@ -69,6 +71,7 @@ use finder::Finder;
 use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
 use loose_words::LooseWords;
+pub use open_patterns::OpenPatterns;
 use scan::Glance;
 
 /// The names of the built-in categories.

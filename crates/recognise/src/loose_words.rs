@@ -9,6 +9,7 @@ use super::fold::fold;
 /// Words, each with what it announces.
 pub(super) struct LooseWords {
     words: AhoCorasick,
+    spellings: Vec<String>,
     cues: Vec<(Cue, String)>,
 }
 
@@ -37,7 +38,22 @@ impl LooseWords {
             .match_kind(MatchKind::Standard)
             .build(&spellings)
             .map_err(|error| format!("too many words: {error}"))?;
-        Ok(Some(LooseWords { words, cues }))
+        Ok(Some(LooseWords { words, spellings, cues }))
+    }
+
+    /// Returns the places from which a text ends with the beginning of one of the words, with its cue.
+    pub(super) fn find_begun(&self, text: &str) -> Vec<(usize, Cue)> {
+        let longest = self.spellings.iter().map(String::len).max().unwrap_or(0);
+        let from = text.len().saturating_sub(longest);
+        let places = (from..text.len()).filter(|place| text.is_char_boundary(*place));
+        let begun = |place: usize| {
+            let rest = &text[place..];
+            let words = self.spellings.iter().zip(&self.cues);
+            words
+                .filter(move |(spelling, _)| spelling.len() > rest.len() && spelling.starts_with(rest))
+                .map(move |(_, (cue, _))| (place, *cue))
+        };
+        places.flat_map(begun).collect()
     }
 
     /// Returns every place where one of the words occurs as a whole, with its cue and the word.

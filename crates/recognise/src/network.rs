@@ -2,11 +2,11 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::bytes::{byte_at, byte_before, ends_with_at, is_alnum, run_end, run_start};
+use super::bytes::{Bytes, byte_at, byte_before, ends_with_at, is_alnum, run_end, run_start};
 use super::check;
 
 /// Returns the end of the public address whose first digit is here.
-pub(super) fn find_public_address(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_public_address(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     if is_alnum(byte_before(bytes, start, 1)) || matches!(byte_before(bytes, start, 1), b'.' | b':' | b'-' | b'_') {
         return None;
     }
@@ -18,7 +18,7 @@ pub(super) fn find_public_address(bytes: &[u8], start: usize) -> Option<usize> {
     (!is_alnum(byte_at(bytes, end))).then_some(end)
 }
 
-fn find_ipv4(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_ipv4(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let mut parts = [0u8; 4];
     let mut place = start;
     for (number, part) in parts.iter_mut().enumerate() {
@@ -37,7 +37,7 @@ fn find_ipv4(bytes: &[u8], start: usize) -> Option<usize> {
     (!continues && is_public(Ipv4Addr::from(parts)) && !is_version(bytes, start)).then_some(place)
 }
 
-fn find_ipv6(bytes: &[u8], start: usize) -> Option<usize> {
+fn find_ipv6(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     // Public addresses are those of 2000::/3.
     let end = run_end(bytes, start, 40, |byte| byte.is_ascii_hexdigit() || byte == b':');
     let has_enough = bytes[start..end].iter().filter(|byte| **byte == b':').count() > 2;
@@ -61,7 +61,7 @@ fn is_public(address: Ipv4Addr) -> bool {
 }
 
 /// Whether a number of four parts is a version.
-fn is_version(bytes: &[u8], start: usize) -> bool {
+fn is_version(bytes: Bytes<'_>, start: usize) -> bool {
     let end = run_start(bytes, start, 2, |byte| matches!(byte, b' ' | b':' | b'=' | b'/'));
     let word = run_start(bytes, end, 12, |byte| byte.is_ascii_alphabetic());
     ["version", "ver", "v", "release", "build", "firmware", "driver", "section"]
@@ -75,7 +75,7 @@ mod tests {
 
     fn found(text: &str) -> Option<&str> {
         let start = text.find(|character: char| character.is_ascii_digit())?;
-        find_public_address(text.as_bytes(), start).map(|end| &text[start..end])
+        find_public_address(text.into(), start).map(|end| &text[start..end])
     }
 
     #[test]

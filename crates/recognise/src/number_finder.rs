@@ -1,6 +1,6 @@
 //! Finds the data that a number is, by its shape and its neighbors.
 
-use super::bytes::{byte_at, byte_before, ends_with_at, is_alnum, is_one_of, run_end, run_start};
+use super::bytes::{Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_one_of, run_end, run_start};
 use super::finder::Finder;
 use super::government_id::LetteredNumber;
 use super::groups::Groups;
@@ -107,7 +107,7 @@ impl Finder<'_> {
 }
 
 /// Whether a word for birth that is too short for the lexicon comes right before: `D.O.B.`, `né le`.
-fn follows_short_cue(bytes: &[u8], start: usize) -> bool {
+fn follows_short_cue(bytes: Bytes<'_>, start: usize) -> bool {
     let end = run_start(bytes, start, 4, |byte| matches!(byte, b' ' | b':' | b'.' | b'=' | b'-' | b'"'));
     let cue = match byte_before(bytes, end, 1) | 0x20 {
         b'b' => "d.o.b",
@@ -118,12 +118,12 @@ fn follows_short_cue(bytes: &[u8], start: usize) -> bool {
 }
 
 /// Whether a `#` comes shortly before a digit.
-fn has_hash(bytes: &[u8], digit: usize) -> bool {
+fn has_hash(bytes: Bytes<'_>, digit: usize) -> bool {
     bytes[digit.saturating_sub(6)..digit].contains(&b'#')
 }
 
 /// Whether digits follow that continue the number: `4111 1111`, `123-45`, `06 12`.
-fn is_grouped(bytes: &[u8], end: usize, length: usize) -> bool {
+fn is_grouped(bytes: Bytes<'_>, end: usize, length: usize) -> bool {
     if !matches!(byte_at(bytes, end), b' ' | b'-' | b'.' | b'\n' | b'\r' | b'\t' | b'/' | b'_') {
         return false;
     }
@@ -141,7 +141,7 @@ fn is_grouped(bytes: &[u8], end: usize, length: usize) -> bool {
 }
 
 /// Whether a number that sticks to a word sticks to one for a card: `VISA4111…`.
-fn is_card_word(bytes: &[u8], digit: usize) -> bool {
+fn is_card_word(bytes: Bytes<'_>, digit: usize) -> bool {
     let end = run_start(bytes, digit, 1, |byte| byte == b'-');
     let word = run_start(bytes, end, 12, |byte| byte.is_ascii_alphabetic());
     is_one_of(&bytes[word..end], &["card", "visa", "mastercard", "amex", "cc", "no", "nr", "number", "pan", "n", "kk"])

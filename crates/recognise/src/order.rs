@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::bytes::{byte_at, byte_before, is_alnum, is_one_of, run_end, run_start};
+use super::bytes::{Bytes, byte_at, byte_before, is_alnum, is_one_of, run_end, run_start};
 use super::date;
 use super::gap::Gap;
 use super::vocabulary::{UNIT, classify};
 
 /// Returns the id that a word announced, at the end of the gap after it.
-pub(super) fn find_announced(bytes: &[u8], gap: &Gap, is_booking: bool) -> Option<Range<usize>> {
+pub(super) fn find_announced(bytes: Bytes<'_>, gap: &Gap, is_booking: bool) -> Option<Range<usize>> {
     let start = skip_list_number(bytes, gap.end);
     let end = run_end(bytes, start, 32, |byte| is_alnum(byte) || matches!(byte, b'-' | b'_' | b'/'));
     let end = run_start(bytes, end, end - start, |byte| !is_alnum(byte));
@@ -33,7 +33,7 @@ pub(super) fn find_announced(bytes: &[u8], gap: &Gap, is_booking: bool) -> Optio
 }
 
 /// Skips the number of the first item of a list: `ids:`, then `1. **`.
-fn skip_list_number(bytes: &[u8], start: usize) -> usize {
+fn skip_list_number(bytes: Bytes<'_>, start: usize) -> usize {
     let end = run_end(bytes, start, 2, |byte| byte.is_ascii_digit());
     match matches!(byte_at(bytes, end), b'.' | b')') && byte_at(bytes, end + 1) == b' ' {
         true => run_end(bytes, end + 2, 4, |byte| !is_alnum(byte)),
@@ -42,7 +42,7 @@ fn skip_list_number(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Returns the id around a digit by its `#`: `#A-7421`, `#W2378156`.
-pub(super) fn find_signed(bytes: &[u8], digit: usize) -> Option<Range<usize>> {
+pub(super) fn find_signed(bytes: Bytes<'_>, digit: usize) -> Option<Range<usize>> {
     let dash = usize::from(byte_before(bytes, digit, 1) == b'-');
     let letters_end = digit.checked_sub(dash)?;
     let letters = run_start(bytes, letters_end, 5, |byte| byte.is_ascii_uppercase());
@@ -59,7 +59,7 @@ pub(super) fn find_signed(bytes: &[u8], digit: usize) -> Option<Range<usize>> {
 }
 
 /// Whether the text is a date, a time or an ordinal, which occur where ids do.
-fn is_date_or_ordinal(bytes: &[u8], start: usize, end: usize) -> bool {
+fn is_date_or_ordinal(bytes: Bytes<'_>, start: usize, end: usize) -> bool {
     let is_time = byte_at(bytes, end) == b':' && byte_at(bytes, end + 1).is_ascii_digit();
     let tail = &bytes[end.saturating_sub(2).max(start)..end];
     let is_ordinal = is_one_of(tail, &["st", "nd", "rd", "th"]) && end - start <= 4;
@@ -73,7 +73,7 @@ fn is_flight(id: &[u8]) -> bool {
 }
 
 /// Whether a unit follows: `order 10000 units`.
-fn precedes_unit(bytes: &[u8], end: usize) -> bool {
+fn precedes_unit(bytes: Bytes<'_>, end: usize) -> bool {
     let word = run_end(bytes, end, 1, |byte| byte == b' ');
     word > end && classify(&bytes[word..run_end(bytes, word, 12, |byte| byte.is_ascii_alphabetic())]).has(UNIT)
 }

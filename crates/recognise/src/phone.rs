@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::bytes::{byte_at, is_alnum};
+use super::bytes::{Bytes, byte_at, is_alnum};
 use super::date;
 use super::groups::Groups;
 use lictor_json::Text;
@@ -19,7 +19,7 @@ pub(super) struct Phone {
 const MAX_DIGITS: usize = 15;
 
 /// Returns the number after a plus, from its first digit.
-pub(super) fn find_international(bytes: &[u8], start: usize) -> Option<Phone> {
+pub(super) fn find_international(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
     let (first, _) = read_digits(bytes, start, MAX_DIGITS)?;
     let country = find_country(&first)?;
     let (digits, end) = read_digits(bytes, start, country.code + country.most)?;
@@ -28,7 +28,7 @@ pub(super) fn find_international(bytes: &[u8], start: usize) -> Option<Phone> {
 }
 
 /// Returns the number that a word announced.
-pub(super) fn find_announced(bytes: &[u8], start: usize) -> Option<Phone> {
+pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
     if byte_at(bytes, start) == b'+' {
         return find_international(bytes, start + 1);
     }
@@ -52,7 +52,7 @@ pub(super) fn find_announced(bytes: &[u8], start: usize) -> Option<Phone> {
 
 /// Returns the number that these groups start with, by its shape alone: `555-123-4567`, `(555) 123-4567`,
 /// `06 12 34 56 78`, `07700 900123`.
-pub(super) fn find_by_shape(bytes: &[u8], start: usize, groups: &Groups) -> Option<Phone> {
+pub(super) fn find_by_shape(bytes: Bytes<'_>, start: usize, groups: &Groups) -> Option<Phone> {
     let number = |count: usize, start: usize, prefix: &str, skip: usize| {
         let digits = groups.digits(count).get(skip..)?;
         let end = groups.end(count);
@@ -80,7 +80,7 @@ pub(super) fn find_by_shape(bytes: &[u8], start: usize, groups: &Groups) -> Opti
 }
 
 /// Returns `(555) 123-4567`, from the first digit.
-pub(super) fn find_in_brackets(bytes: &[u8], start: usize) -> Option<Phone> {
+pub(super) fn find_in_brackets(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
     if byte_at(bytes, start + 3) != b')' {
         return None;
     }
@@ -92,11 +92,11 @@ pub(super) fn find_in_brackets(bytes: &[u8], start: usize) -> Option<Phone> {
 /// Returns the digits of a number as they are dialed; none if the text has too few.
 pub(super) fn normalize(text: &str) -> Option<Text> {
     let start = text.bytes().position(|byte| byte.is_ascii_digit() || byte == b'+')?;
-    find_announced(text.as_bytes(), start).map(|phone| phone.name)
+    find_announced(text.into(), start).map(|phone| phone.name)
 }
 
 /// Reads at most so many digits with their separators; returns them and where they end.
-fn read_digits(bytes: &[u8], start: usize, most: usize) -> Option<(String, usize)> {
+fn read_digits(bytes: Bytes<'_>, start: usize, most: usize) -> Option<(String, usize)> {
     let mut digits = String::new();
     let (mut place, mut end) = (start, start);
     while digits.len() < most {
@@ -190,7 +190,7 @@ mod tests {
     fn phone_number_is_normalized() {
         for text in ["+1 (555) 234-5678", "+15552345678", "+1.555.234.5678", "+1-555-234-5678 2024-05-20"] {
             assert_eq!(
-                find_announced(text.as_bytes(), 0).map(|phone| phone.name).as_deref(),
+                find_announced(text.into(), 0).map(|phone| phone.name).as_deref(),
                 Some("+15552345678"),
                 "{text}"
             );
@@ -201,14 +201,14 @@ mod tests {
             ("030/1234567", "0301234567"),
             ("+33 6 12 34 56 78 42", "+33612345678"),
         ] {
-            assert_eq!(find_announced(text.as_bytes(), 0).map(|phone| phone.name).as_deref(), Some(name), "{text}");
+            assert_eq!(find_announced(text.into(), 0).map(|phone| phone.name).as_deref(), Some(name), "{text}");
         }
     }
 
     #[test]
     fn phone_lookalikes_are_not_found() {
         for text in ["2024-05-20", "12345", "+0200", "+12", "+1 5552", "12:30", "1234567890123456"] {
-            assert!(find_announced(text.as_bytes(), 0).is_none(), "{text}");
+            assert!(find_announced(text.into(), 0).is_none(), "{text}");
         }
     }
 }

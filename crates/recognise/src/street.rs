@@ -2,18 +2,21 @@
 
 use std::ops::Range;
 
-use super::bytes::{byte_at, byte_before, ends_with_at, is_alnum, is_one_of, run_end, run_start};
+use super::bytes::{Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_one_of, run_end, run_start};
 use super::vocabulary::{FRENCH_STREET, IN_STREET_NAME, NOT_STREET_NAME, STREET, STREET_NAME, classify};
 
 /// Endings of words that are streets in German, Dutch and Scandinavian languages.
-const STREET_ENDINGS: &[&str] =
+pub(super) const STREET_ENDINGS: &[&str] =
     &["strasse", "str.", "str", "straat", "gracht", "gatan", "gade", "gasse", "chaussee", "stieg", "singel"];
 /// Endings that make a street only in names.
-const NAMED_ENDINGS: &[&str] =
+pub(super) const NAMED_ENDINGS: &[&str] =
     &["weg", "platz", "allee", "laan", "plein", "kade", "ufer", "vej", "vagen", "veien", "gate"];
 
+/// Names of the post office before a box.
+pub(super) const POST_OFFICES: [&str; 5] = ["p.o.", "po", "p.o", "p. o.", "post office"];
+
 /// Returns the street that a number starts or ends.
-pub(super) fn find_around_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
+pub(super) fn find_around_number(bytes: Bytes<'_>, start: usize, end: usize) -> Option<Range<usize>> {
     if end - start > 5 {
         return None;
     }
@@ -31,7 +34,7 @@ pub(super) fn find_around_number(bytes: &[u8], start: usize, end: usize) -> Opti
 }
 
 /// Returns a street after its number: `742 Evergreen Terrace`, `12 bis, rue de la Paix`, `221B Baker Street`.
-fn find_after_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
+fn find_after_number(bytes: Bytes<'_>, start: usize, end: usize) -> Option<Range<usize>> {
     let mut place = skip_house_number(bytes, end)?;
     let mut has_name = false;
     let mut all_names = true;
@@ -70,7 +73,7 @@ fn find_after_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usi
 }
 
 /// Whether a word ends a street: not if another noun follows, as in `3 main road closures`.
-fn ends_street(bytes: &[u8], word: &[u8], end: usize) -> bool {
+fn ends_street(bytes: Bytes<'_>, word: &[u8], end: usize) -> bool {
     let next = run_end(bytes, end, 1, |byte| byte == b' ');
     let following = run_end(bytes, next, 12, |byte| byte.is_ascii_alphabetic());
     let is_noun = next > end
@@ -78,7 +81,7 @@ fn ends_street(bytes: &[u8], word: &[u8], end: usize) -> bool {
     word.len() > 1 && !is_noun
 }
 
-fn starts_french_name(bytes: &[u8], end: usize) -> bool {
+fn starts_french_name(bytes: Bytes<'_>, end: usize) -> bool {
     let next = run_end(bytes, end, 1, |byte| byte == b' ');
     let word_end = run_end(bytes, next, 16, |byte| byte.is_ascii_alphabetic());
     let word = &bytes[next..word_end];
@@ -89,7 +92,7 @@ fn starts_french_name(bytes: &[u8], end: usize) -> bool {
 }
 
 /// Skips the letter or the second number of a house: `12a`, `12 B`, `12-14`.
-fn skip_house_number(bytes: &[u8], end: usize) -> Option<usize> {
+fn skip_house_number(bytes: Bytes<'_>, end: usize) -> Option<usize> {
     match byte_at(bytes, end) {
         b' ' | b',' => Some(end),
         b'-' => {
@@ -102,7 +105,7 @@ fn skip_house_number(bytes: &[u8], end: usize) -> Option<usize> {
 }
 
 /// Returns a street before its number: `Hauptstraße 5`, `Berliner Allee 10a`, `Kerkstraat 12`.
-fn find_before_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<usize>> {
+fn find_before_number(bytes: Bytes<'_>, start: usize, end: usize) -> Option<Range<usize>> {
     let word_end = run_start(bytes, start, 2, |byte| matches!(byte, b' ' | b','));
     if word_end == start || end - start > 4 || !is_house_number(bytes, end) {
         return None;
@@ -168,7 +171,7 @@ fn find_before_number(bytes: &[u8], start: usize, end: usize) -> Option<Range<us
 }
 
 /// Whether a number can end a street: nothing that makes it an amount, a time, a date follows.
-fn is_house_number(bytes: &[u8], end: usize) -> bool {
+fn is_house_number(bytes: Bytes<'_>, end: usize) -> bool {
     let next = byte_at(bytes, end);
     let letter = next.is_ascii_alphabetic() && !is_alnum(byte_at(bytes, end + 1));
     let mark = matches!(next, b'.' | b'-' | b'/' | b':') && byte_at(bytes, end + 1).is_ascii_digit();
@@ -176,7 +179,7 @@ fn is_house_number(bytes: &[u8], end: usize) -> bool {
 }
 
 /// Returns the end of `Calle Mayor 5`, `Via Roma, 12` or `Rua das Flores nº 7`, from the end of the first word.
-pub(super) fn find_after_cue(bytes: &[u8], start: usize, cue: &[u8]) -> Option<usize> {
+pub(super) fn find_after_cue(bytes: Bytes<'_>, start: usize, cue: &[u8]) -> Option<usize> {
     let is_capital = cue.first().is_some_and(u8::is_ascii_uppercase);
     let mut place = start + usize::from(byte_at(bytes, start) == b'.');
     let mut has_name = false;
@@ -210,14 +213,11 @@ pub(super) fn find_after_cue(bytes: &[u8], start: usize, cue: &[u8]) -> Option<u
 }
 
 /// Returns the post box at a cue: `P.O. Box 123`, `Postfach 10 20 30`.
-pub(super) fn find_post_box(bytes: &[u8], cue: Range<usize>) -> Option<Range<usize>> {
+pub(super) fn find_post_box(bytes: Bytes<'_>, cue: Range<usize>) -> Option<Range<usize>> {
     let mut start = cue.start;
     if bytes[cue.clone()].eq_ignore_ascii_case(b"box") {
         let office = run_start(bytes, cue.start, 2, |byte| byte == b' ');
-        let length = ["p.o.", "po", "p.o", "p. o.", "post office"]
-            .into_iter()
-            .find(|office_name| ends_with_at(bytes, office, office_name))?
-            .len();
+        let length = POST_OFFICES.into_iter().find(|office_name| ends_with_at(bytes, office, office_name))?.len();
         start = office - length;
         if is_alnum(byte_before(bytes, start, 1)) {
             return None;
@@ -229,11 +229,11 @@ pub(super) fn find_post_box(bytes: &[u8], cue: Range<usize>) -> Option<Range<usi
 }
 
 /// Returns the end of an address after a label, on the same line: words and a number, with any street name.
-pub(super) fn find_labeled(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn find_labeled(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     let end =
         run_end(bytes, start, 80, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b';' | b'{' | b'}' | b'|' | b'<'));
-    let line = &bytes[start..end];
-    let is_url = line.contains(&b'@') || memchr::memmem::find(line, b"://").is_some();
+    let line = Bytes::from(&bytes[start..end]);
+    let is_url = line.contains(&b'@') || memchr::memmem::find(&line, b"://").is_some();
     let number_first = run_end(line, 0, 5, |byte| byte.is_ascii_digit());
     let word = run_end(line, number_first, 1, |byte| byte == b' ');
     let is_numbered = number_first > 0 && word > number_first && byte_at(line, word).is_ascii_uppercase();
@@ -251,7 +251,7 @@ pub(super) fn find_labeled(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Returns the end of the name of a French street: small words and names.
-fn find_name_end(bytes: &[u8], start: usize) -> usize {
+fn find_name_end(bytes: Bytes<'_>, start: usize) -> usize {
     let mut end = start;
     for _ in 0..6 {
         let word = run_end(bytes, end, 1, |byte| byte == b' ');
@@ -271,7 +271,7 @@ fn find_name_end(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Extends an address by a town and a postal code that follow, in either order; returns its end.
-fn extend_to_town(bytes: &[u8], end: usize) -> usize {
+fn extend_to_town(bytes: Bytes<'_>, end: usize) -> usize {
     let word_after = |place: usize, parts: fn(u8) -> bool| {
         let start = run_end(bytes, place, 2, parts);
         let end = run_end(bytes, start, 24, |byte| is_alnum(byte) || byte == b'-' || byte >= 0x80);
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<&str> {
-        let bytes = text.as_bytes();
+        let bytes = Bytes::from(text);
         let start = bytes.iter().position(u8::is_ascii_digit)?;
         let end = run_end(bytes, start, 9, |byte| byte.is_ascii_digit());
         find_around_number(bytes, start, end).map(|range| &text[range])

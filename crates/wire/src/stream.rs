@@ -13,6 +13,7 @@ pub(crate) mod units;
 pub(crate) mod vendor;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, SseFrame, SseFramer, Text};
@@ -69,7 +70,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 enum Question {
     Judge(usize),
-    Text { unit: usize, until: usize },
+    Text { unit: usize, until: usize, is_rest: bool },
 }
 
 impl Stream {
@@ -137,9 +138,29 @@ impl Stream {
         self.advance()
     }
 
+    /// Says from where on the text must wait that [`StreamAction::Text`] asks about, before the question is answered.
+    /// Returns the part that is about to be sent: whole frames up to there, and in any case the text that more than
+    /// `hold_back` bytes follow. With none, the caller is not asked early about this text any more.
+    pub fn wait_from(&mut self, open_from: Option<usize>) -> Range<usize> {
+        let Some(Question::Text { unit, until, is_rest }) = self.question else { return 0..0 };
+        let released = self.units.released(unit);
+        if is_rest {
+            return released..self.units.text(unit).len();
+        }
+        let until = match open_from.filter(|_| self.limits.asks_early) {
+            Some(open_from) => self.find_release_end(unit, open_from).max(until),
+            None => {
+                self.units.note_waits(unit);
+                until
+            }
+        };
+        self.question = Some(Question::Text { unit, until, is_rest });
+        released..until
+    }
+
     /// Answers [`StreamAction::Text`]. Masks are in order and do not overlap; without masks the text is sent unchanged.
     pub fn mask(&mut self, masks: &[Mask]) -> Vec<StreamAction> {
-        if let Some(Question::Text { unit, until }) = self.question {
+        if let Some(Question::Text { unit, until, .. }) = self.question {
             self.question = None;
             self.units.mask(unit, masks, until);
         }
@@ -148,7 +169,7 @@ impl Stream {
 
     /// Answers [`StreamAction::Text`]: the rest of the text is not sent, and this takes its place.
     pub fn stop(&mut self, with: &str) -> Vec<StreamAction> {
-        if let Some(Question::Text { unit, until }) = self.question {
+        if let Some(Question::Text { unit, until, .. }) = self.question {
             self.question = None;
             self.units.stop(unit, with, until);
         }
@@ -300,7 +321,8 @@ impl Stream {
                 self.release(held, &mut bytes);
             } else if let Some((unit, until)) = self.find_text_to_preview() {
                 let leaving = self.units.released(unit)..until;
-                self.question = Some(Question::Text { unit, until });
+                self.units.note_asked(unit);
+                self.question = Some(Question::Text { unit, until, is_rest: false });
                 flush(&mut bytes, &mut actions);
                 actions.push(StreamAction::Text { text: unit, leaving });
             } else if let Some(unit) = self.units.first_due() {
@@ -353,21 +375,28 @@ impl Stream {
         }
     }
 
-    /// Returns the text that the first frame waits for, if enough has arrived after it, and how far it can be released:
-    /// whole frames only.
+    /// Returns the text that the first frame waits for, if enough has arrived after it or the caller is asked early, and
+    /// how far it can be released: whole frames only.
     fn find_text_to_preview(&self) -> Option<(usize, usize)> {
         let first = self.queue.front()?;
         let held = first.content.texts.iter().find(|piece| !self.units.is_released(piece.unit, piece.range.end))?;
-        let limit = self.units.release_limit(held.unit);
-        let pieces = self.queue.iter().flat_map(|frame| &frame.content.texts).filter(|piece| piece.unit == held.unit);
-        let until = pieces.map(|piece| piece.range.end).take_while(|end| *end <= limit).last()?;
-        (until > self.units.released(held.unit)).then_some((held.unit, until))
+        let until = self.find_release_end(held.unit, self.units.release_limit(held.unit));
+        let is_asked =
+            until > self.units.released(held.unit) || self.limits.asks_early && self.units.has_news(held.unit);
+        is_asked.then_some((held.unit, until))
+    }
+
+    /// Returns how far a text can be released up to a limit: whole frames only.
+    fn find_release_end(&self, unit: usize, limit: usize) -> usize {
+        let pieces = self.queue.iter().flat_map(|frame| &frame.content.texts).filter(|piece| piece.unit == unit);
+        let end = pieces.map(|piece| piece.range.end).take_while(|end| *end <= limit).last();
+        end.unwrap_or(0).max(self.units.released(unit))
     }
 
     /// Asks about the unit that is due first. The rest of a text is previewed before the text is judged.
     fn ask(&mut self, unit: usize, actions: &mut Vec<StreamAction>) {
         if let Some(leaving) = self.units.take_rest(unit) {
-            self.question = Some(Question::Text { unit, until: leaving.start });
+            self.question = Some(Question::Text { unit, until: leaving.start, is_rest: true });
             actions.push(StreamAction::Text { text: unit, leaving });
             return;
         }

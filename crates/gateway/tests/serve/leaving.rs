@@ -86,6 +86,28 @@ async fn disconnect_mid_stream_judges_received_text() {
     }
 }
 
+/// The model has not sent the end of a short answer, and the client has its first words under all packs.
+#[tokio::test(flavor = "multi_thread")]
+async fn short_answer_streams_before_its_end() {
+    let names: Vec<String> = lictor_policy::pack::packs().iter().map(|pack| pack.name.to_string()).collect();
+    let policy = format!("lictor: 1\nname: p\nuses: [{}]\n", names.join(", "));
+    for api in Api::ALL {
+        let model = Model::start(move |_| {
+            let mut events = stream(api, &[text("Your order has been shipped and will arrive tomorrow.")], 9);
+            let cut = events.iter().position(|event| event.contains("n shipped")).unwrap();
+            events.truncate(cut + 1);
+            Play { ends: Ends::Silent, pause: Duration::from_millis(2), ..Play::stream(&events) }
+        })
+        .await;
+        let world = plan(&model, &policy).start().await;
+        let asked = request(api, "Where is it?", true);
+        let waiting = ask_until(&world, api, &asked, "r has bee");
+        let read = tokio::time::timeout(Duration::from_secs(10), waiting).await;
+        assert!(read.is_ok_and(|read| read.contains("Your orde")), "{api:?}: the first words wait");
+        world.end().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn text_masked_while_streaming_is_recorded() {
     let rules = |respond: &str| {

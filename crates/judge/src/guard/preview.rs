@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::{Action, Decision, Guard, Refusal, denial, objections, redact, strongest};
-use lictor_event::Event;
+use crate::session::Proposal;
+use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_policy::Response;
 
@@ -21,6 +22,10 @@ pub struct Preview {
     pub message: Option<String>,
     /// The properties that demand more than a warning.
     pub properties: Vec<Text>,
+    /// From where on a text of the assistant must wait while it is streamed. The part before it is sent as it would be
+    /// if the whole text were there. None if that is unknown: a property looks at the text in a way for which only the
+    /// whole text will do.
+    pub open_from: Option<usize>,
 }
 
 impl Guard {
@@ -29,16 +34,12 @@ impl Guard {
         let mut event = event.clone();
         self.annotators.annotate(std::slice::from_mut(&mut event));
         let event = &event;
-        let name = event.session.clone().unwrap_or_default();
-        let proposal = match self.sessions.get(&name) {
-            Some(guarded) => guarded.session.make_proposal(&mut self.decider.judge, event),
-            None => self.decider.begin(&name).session.make_proposal(&mut self.decider.judge, event),
-        };
+        let proposal = self.propose(event);
         let objections = objections(&proposal, &[]);
         let response = strongest(&objections);
+        let offence = redact::Offence::of(&objections);
         let mut masks: Vec<Range<usize>> = Vec::new();
         if let Some(text) = event.text.as_ref().filter(|_| response >= Response::Redact) {
-            let offence = redact::Offence::of(&objections);
             for (range, _) in offence.places(&self.decider.judge.prepared().plan.recogniser, text) {
                 match masks.last_mut().filter(|last| range.start <= last.end) {
                     Some(last) => last.end = last.end.max(range.end),
@@ -48,6 +49,7 @@ impl Guard {
         }
         let opposed = objections.iter().filter(|objection| objection.response >= Response::Redact);
         let properties = opposed.map(|objection| objection.property.id.clone()).collect();
+        let open_from = self.open_from(event, response, &offence, &masks);
         let message = (response >= Response::Ask).then(|| {
             let mut decision = Decision::on(event.clone(), objections);
             decision.action = Action::Block;
@@ -59,6 +61,44 @@ impl Guard {
             }
             denial::message(&decision, &self.decider.persons(&decision))
         });
-        Preview { response, masks, message, properties }
+        Preview { response, masks, message, properties, open_from }
+    }
+
+    /// Returns from where on the text of an event must wait.
+    fn open_from(
+        &mut self,
+        event: &Event,
+        response: Response,
+        offence: &redact::Offence,
+        masks: &[Range<usize>],
+    ) -> Option<usize> {
+        let text = event.text.as_deref().filter(|_| event.kind == Kind::AssistantMessage)?;
+        let plan = &self.decider.judge.prepared().plan;
+        let open = plan.reach.open_from(&plan.recogniser, text).filter(|_| !self.annotators.is_asked(event))?;
+        if response < Response::Redact {
+            return Some(open);
+        }
+        // An objection may be withdrawn when more text arrives, and a text that masks do not mend will be blocked.
+        let may_excuse = plan.reach.may_excuse;
+        if may_excuse || masks.is_empty() || response > Response::Redact || !self.is_mended(event, offence) {
+            return Some(0);
+        }
+        Some(open.min(offence.find_begun_person(text)))
+    }
+
+    /// Whether no property objects to an event without its violating parts.
+    fn is_mended(&mut self, event: &Event, offence: &redact::Offence) -> bool {
+        let (mended, _) = offence.redact(&self.decider.judge.prepared().plan.recogniser, event);
+        let proposal = self.propose(&mended);
+        strongest(&objections(&proposal, &[])) < Response::Redact
+    }
+
+    /// Returns what an event would newly violate.
+    fn propose(&mut self, event: &Event) -> Proposal {
+        let name = event.session.clone().unwrap_or_default();
+        match self.sessions.get(&name) {
+            Some(guarded) => guarded.session.make_proposal(&mut self.decider.judge, event),
+            None => self.decider.begin(&name).session.make_proposal(&mut self.decider.judge, event),
+        }
     }
 }

@@ -96,6 +96,17 @@ impl Offence {
         places.sort_by_key(|(range, _)| (range.start, range.end));
         places
     }
+
+    /// Returns where the name of a person begins that a text ends within; the length of the text if there is none.
+    pub(super) fn find_begun_person(&self, text: &str) -> usize {
+        let is_begun = |place: &usize| {
+            let rest = text[*place..].to_lowercase();
+            self.persons.iter().any(|person| person.len() > rest.len() && person.starts_with(rest.as_str()))
+        };
+        let longest = self.persons.iter().map(Text::len).max().unwrap_or(0);
+        let places = (text.len().saturating_sub(longest)..text.len()).filter(|place| text.is_char_boundary(*place));
+        places.into_iter().find(is_begun).unwrap_or(text.len())
+    }
 }
 
 /// One traversal of an event.

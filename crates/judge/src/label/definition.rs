@@ -98,6 +98,27 @@ impl CasePlan {
             || self.tests.iter().any(|test| test.reads(root))
     }
 
+    /// Returns the number of the fact.
+    pub(crate) fn name(&self) -> NameId {
+        self.name
+    }
+
+    /// Returns the regular expressions that it looks for in the text of an event; none if it looks at the text in other
+    /// ways, too.
+    pub(crate) fn text_patterns(&self) -> Option<Vec<String>> {
+        let mut patterns = Vec::new();
+        let sources = self.values.iter().map(|source| match source {
+            // Its pattern is one of the tests.
+            Source::Group { .. } => Some(Vec::new()),
+            Source::Expression(expression) => expression.text_patterns(),
+        });
+        let expressions = self.when.iter().chain(&self.each).map(Expression::text_patterns);
+        for found in self.tests.iter().map(Matcher::text_patterns).chain(expressions).chain(sources) {
+            patterns.extend(found?);
+        }
+        Some(patterns)
+    }
+
     /// Adds the fact to the labels, as often as it holds.
     pub(super) fn label(&self, scope: &EvaluationScope<'_>, labels: &mut Labels) {
         if let Some((yes, no)) = &self.ask {

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lictor_logic::{Arena, Formula, Node};
+use lictor_logic::{Arena, Formula};
 use rustc_hash::FxHashMap;
 
 use super::definition::CasePlan;
 use super::facts::NameId;
+use super::names::collect_names;
+use super::reach::TextReach;
 use lictor_event::Kind;
 use lictor_json::Text;
 use lictor_policy::expression::Tables;
@@ -29,6 +31,8 @@ pub(crate) struct Plan {
     /// The definitions that apply to messages, the most frequent events after calls and results.
     pub(crate) at_message: Messages,
     pub(crate) needs: Needs,
+    /// How properties look at the text of an assistant that is streamed.
+    pub(crate) reach: TextReach,
 }
 
 /// The definitions that apply to events of some kinds without a tool.
@@ -152,11 +156,17 @@ impl Plan {
         };
         let (purposes, tools) = (purposes.collect(), tools.collect());
         let at_message = Messages::default();
-        let mut plan = Plan { names, ids, wants, purposes, tools, recogniser, cases, at_message, needs };
+        let reach = TextReach::default();
+        let mut plan = Plan { names, ids, wants, purposes, tools, recogniser, cases, at_message, needs, reach };
         plan.at_message = Messages {
             user: plan.cases_at(&Kind::UserMessage, None),
             assistant: plan.cases_at(&Kind::AssistantMessage, None),
         };
+        let case = |place: &u32| {
+            let case = &plan.cases[*place as usize];
+            (&plan.names[case.name() as usize], case)
+        };
+        plan.reach = TextReach::new(policy, formulas, plan.at_message.assistant.iter().map(case));
         Ok(plan)
     }
 
@@ -169,16 +179,6 @@ impl Plan {
     pub(crate) fn cases_at(&self, kind: &Kind, tool: Option<&str>) -> Vec<u32> {
         let cases = self.cases.iter().enumerate().filter(|(_, case)| case.is_at(kind, tool));
         cases.map(|(place, _)| place as u32).collect()
-    }
-}
-
-/// The names of the facts that a formula asks for.
-pub(crate) fn collect_names(arena: &Arena, formula: Formula, names: &mut BTreeSet<Arc<str>>) {
-    if let Node::Fact(atom) = &arena[formula] {
-        names.insert(Arc::clone(&atom.name));
-    }
-    for operand in arena[formula].operands() {
-        collect_names(arena, operand, names);
     }
 }
 

@@ -93,6 +93,16 @@ impl Matcher {
     pub fn reads(&self, name: &str) -> bool {
         self.path.root.bit() & Root::name_bits(name) != 0
     }
+
+    /// Returns the regular expressions that it looks for in the `text` of an event; none if it looks at the text in
+    /// other ways, too.
+    pub fn text_patterns(&self) -> Option<Vec<String>> {
+        match self.path.root {
+            Root::Text if !self.any.is_empty() || !self.path.steps.is_empty() => None,
+            Root::Text => Some(self.patterns.written().map(str::to_owned).collect()),
+            _ => Some(Vec::new()),
+        }
+    }
 }
 
 impl Alternative {

@@ -37,6 +37,11 @@ impl LiteralPattern {
     pub(super) fn is_found_in(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
+
+    /// Returns how it is written.
+    pub(super) fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
 }
 
 impl DynamicPatterns {

@@ -42,6 +42,11 @@ impl PatternSet {
         self.list.is_empty()
     }
 
+    /// Returns how they are written.
+    pub(super) fn written(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(LiteralPattern::as_str)
+    }
+
     /// Whether one of them is found in a text.
     pub(super) fn is_any_found(&self, text: &str) -> bool {
         let Some(beginnings) = &self.beginnings else {

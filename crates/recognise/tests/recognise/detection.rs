@@ -6,6 +6,7 @@ mod carried;
 mod custom;
 mod json;
 mod missed;
+mod open;
 mod properties;
 mod spans;
 

@@ -1,3 +1,4 @@
 //! Personal data in texts and JSON.
 
 mod detection;
+mod samples;

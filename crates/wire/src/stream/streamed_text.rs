@@ -23,6 +23,10 @@ pub(super) struct StreamedText {
     masks: Vec<Mask>,
     /// From where on another text takes its place, and that text.
     replacement: Option<(usize, String)>,
+    /// How much of it had arrived when the caller was asked last.
+    pub(super) asked: usize,
+    /// Whether the caller cannot say early how much of it must wait.
+    pub(super) waits: bool,
     /// Whether the caller was asked about the rest of it.
     is_rest_asked: bool,
 }

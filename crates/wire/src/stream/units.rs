@@ -220,6 +220,26 @@ impl Units {
         self.find_text(unit).is_some_and(|text| end <= text.released)
     }
 
+    /// Whether text has arrived since the caller was asked last about a text that it may be asked about early.
+    pub(super) fn has_news(&self, unit: usize) -> bool {
+        let is_open = self.units.get(unit).is_some_and(|unit| !unit.is_complete);
+        is_open && self.find_text(unit).is_some_and(|text| !text.waits && text.text.len() > text.asked)
+    }
+
+    /// Takes note that the caller is asked about all of a text that has arrived.
+    pub(super) fn note_asked(&mut self, unit: usize) {
+        if let Some(text) = self.text_mut(unit) {
+            text.asked = text.text.len();
+        }
+    }
+
+    /// Takes note that the caller cannot say early how much of a text must wait.
+    pub(super) fn note_waits(&mut self, unit: usize) {
+        if let Some(text) = self.text_mut(unit) {
+            text.waits = true;
+        }
+    }
+
     /// Returns how far a text could be released if nothing in it were masked, because enough has arrived after it.
     pub(super) fn release_limit(&self, unit: usize) -> usize {
         self.text(unit).len().saturating_sub(self.hold_back)

@@ -132,6 +132,79 @@ proptest! {
     }
 }
 
+/// Drives a stream whose text waits only from where the number may begin. Returns what was sent after each piece.
+fn drive_early(api: Api, hold_back: usize, text: &str, piece: usize) -> Vec<Vec<u8>> {
+    let limits = StreamLimits { hold_back, asks_early: true, ..StreamLimits::default() };
+    let mut stream = Stream::new(api, limits);
+    let (mut sent, mut after) = (Vec::new(), Vec::new());
+    for bytes in text.as_bytes().chunks(piece).map(Some).chain([None]) {
+        let moves = match bytes {
+            Some(bytes) => stream.push(bytes),
+            None => stream.end(),
+        };
+        let mut moves = std::collections::VecDeque::from(moves);
+        while let Some(next) = moves.pop_front() {
+            moves.extend(match next {
+                StreamAction::Release(bytes) => {
+                    sent.extend(bytes);
+                    continue;
+                }
+                StreamAction::Text { text, .. } => {
+                    let said = stream.text(text).to_owned();
+                    let begun = (1..NUMBER.len()).rev().find(|length| said.ends_with(&NUMBER[..*length]));
+                    let leaving = stream.wait_from(Some(said.len() - begun.unwrap_or(0)));
+                    let masks = hide(&said, leaving.start).into_iter().filter(|mask| mask.range.start < leaving.end);
+                    stream.mask(&masks.collect::<Vec<_>>())
+                }
+                StreamAction::Judge(_) => stream.rule(Ruling::Forward),
+                StreamAction::Refuse(refused) => panic!("{refused:?}"),
+            });
+        }
+        after.push(sent.clone());
+    }
+    after
+}
+
+#[test]
+fn early_text_waits_only_where_match_may_begin() {
+    let words = format!("Your card is {NUMBER}, and once more {NUMBER}: 41 or 4111.");
+    for api in Api::ALL {
+        for (size, piece) in [(1, 1), (3, 64), (5, 4000)] {
+            for hold_back in [16, 256] {
+                let text = streamed(api, &turn(&words, &[]), size);
+                let after = drive_early(api, hold_back, &text, piece);
+                let whole = String::from_utf8(after.last().unwrap().clone()).unwrap();
+                let masked = words.replace(NUMBER, "[redacted]");
+                assert_eq!(forward(api, &whole).events()[0].text.as_deref(), Some(masked.as_str()), "{api:?}: {whole}");
+                assert!(!whole.contains("4111-"), "{api:?}: {whole}");
+            }
+        }
+        // The first words have left before the end of the text arrives.
+        let text = streamed(api, &turn("one two three four", &[]), 4);
+        let cut = text[..text.find("e fo").unwrap()].rfind("\n\n").unwrap() + 2;
+        let moves = drive_early(api, 256, &text[..cut], cut);
+        assert!(String::from_utf8_lossy(&moves[0]).contains("one "), "{api:?}");
+    }
+}
+
+/// A caller that cannot say early how much must wait is asked once, and then when `hold_back` bytes follow.
+#[test]
+fn early_question_is_asked_once_if_unanswered() {
+    let text = streamed(Api::Chat, &turn(&"word ".repeat(20), &[]), 5);
+    let limits = StreamLimits { hold_back: 64, asks_early: true, ..StreamLimits::default() };
+    let (mut stream, mut asked) = (Stream::new(Api::Chat, limits), 0);
+    for bytes in text.split_inclusive("\n\n").take(12) {
+        let mut moves = stream.push(bytes.as_bytes());
+        while let Some(StreamAction::Text { leaving, .. }) = moves.last() {
+            assert!(leaving.is_empty());
+            asked += 1;
+            assert!(stream.wait_from(None).is_empty());
+            moves = stream.mask(&[]);
+        }
+    }
+    assert_eq!(asked, 1);
+}
+
 /// Some interfaces repeat a whole text at its end; a stopped text stays stopped there.
 #[test]
 fn stopped_text_stays_stopped_after_final_ruling() {

@@ -2,7 +2,7 @@
 
 use super::{expect_none, found};
 
-const BENIGN: &[&str] = &[
+pub(super) const BENIGN: &[&str] = &[
     // Chatter.
     "",
     "Hello, how can I help you today?",

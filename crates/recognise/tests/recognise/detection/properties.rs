@@ -103,7 +103,7 @@ const PIECES: &[&str] = &[
     "…",
 ];
 
-fn texts() -> impl Strategy<Value = String> {
+pub(super) fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
         prop::collection::vec(select(PIECES), 0..24).prop_map(|pieces| pieces.concat()),
