@@ -38,7 +38,7 @@ use crate::word::{Ending, Layout, Word};
 /// let mut arena = Arena::new();
 /// let p = arena.fact("p");
 /// let always = arena.always(p);
-/// let seen = [Facts::from_names(["p"]), Facts::from_names(["p"])];
+/// let seen = [Facts::parse("p").unwrap(), Facts::parse("p").unwrap()];
 /// assert_eq!(evaluate(&arena, always, &Word { positions: &seen, ending: Ending::Stops }), Some(true));
 /// assert_eq!(evaluate(&arena, always, &Word { positions: &seen, ending: Ending::Open }), None);
 /// ```

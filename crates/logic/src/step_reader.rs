@@ -40,6 +40,7 @@ impl StepReader<'_> {
 
 impl MonitorSet {
     pub(crate) fn read(&mut self, trace_state: &mut TraceState, observation: &Observation, facts: Option<&Facts>) {
+        self.claim(trace_state);
         self.scratch.decided.clear();
         if facts.is_none() && self.is_unaffected(trace_state, observation) {
             trace_state.positions += 1;

@@ -128,9 +128,9 @@ fn vacuity_reports_response_without_request() {
     let show = |trace: &[Facts]| -> Vec<String> {
         vacuity(&arena, f, trace).into_iter().map(|atom| arena.show(atom, Spelling::Ascii).to_string()).collect()
     };
-    assert_eq!(show(&[Facts::from_names(["c"]), Facts::from_names(["c"])]), ["b"]);
-    assert!(show(&[Facts::from_names(["a"]), Facts::from_names(["b"])]).is_empty());
-    assert!(show(&[Facts::from_names(["a"])]).is_empty());
+    assert_eq!(show(&[Facts::from_names(["c"]).unwrap(), Facts::from_names(["c"]).unwrap()]), ["b"]);
+    assert!(show(&[Facts::from_names(["a"]).unwrap(), Facts::from_names(["b"]).unwrap()]).is_empty());
+    assert!(show(&[Facts::from_names(["a"]).unwrap()]).is_empty());
 }
 
 #[test]

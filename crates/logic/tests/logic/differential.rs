@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lictor_logic::{
-    After, Check, Ending, Facts, Moment, Monitor, MonitorSet, Span, Spelling, Witness, Word, check as proof, evaluate,
+    Check, Ending, Facts, Moment, Monitor, MonitorSet, Span, Spelling, Witness, Word, check as proof, evaluate,
 };
 
 use crate::support::claim::{Claim, Effort, Engine, collect_claims, disprove};
@@ -162,7 +162,7 @@ fn residual_decides_continuations_like_the_formula() {
             let pair = generate(fragment, number);
             let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
             let mut monitors = MonitorSet::new();
-            let id = monitors.add(monitor, After::Latch);
+            let id = monitors.add(monitor);
             let mut trace_state = monitors.start();
             let mut seen: Vec<Facts> = Vec::new();
             for entry in &pair.trace {
@@ -179,6 +179,7 @@ fn residual_decides_continuations_like_the_formula() {
                                 .filter(|(i, _)| bits >> i & 1 == 1)
                                 .map(|(_, name)| name),
                         )
+                        .unwrap()
                     };
                     let further = [letter(bits), letter(bits >> 2)];
                     let whole: Vec<Facts> = seen.iter().chain(&further).cloned().collect();

@@ -247,7 +247,7 @@ impl Generator {
         for name in NAMES.iter().take(self.atoms) {
             if !self.fragment.is_quantified() || *name == "r" {
                 if self.one_in(2) {
-                    facts.known.push(Fact::from(*name));
+                    facts.known.push(Fact::new(*name, []));
                 }
                 continue;
             }
