@@ -29,6 +29,7 @@ pub mod after;
 pub mod analysis;
 pub mod arena;
 pub mod automaton;
+mod binding_residuals;
 mod bindings;
 pub mod cache;
 mod cells;

@@ -12,15 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use crate::after::After;
 use crate::arena::Arena;
+use crate::binding_residuals::write_binding_residuals;
 use crate::bindings::Bindings;
-use crate::cache::{Cache, CacheLimits, CacheUse};
+use crate::cache::{self, Cache, CacheLimits, CacheUse};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::observation::{LetterPlan, Name, Observation};
 use crate::probe::Binding;
-use crate::sentence::{Sentence, residual_formula};
+use crate::sentence::{Sentence, residual_formula, write_note};
 use crate::set_identity::SetIdentity;
 use crate::state::Point;
 use crate::trace_state::{ExtendedState, MonitorState, TraceState, VerdictCounts};
@@ -335,7 +337,19 @@ impl MonitorSet {
         let verdict = match monitor_state.extended.as_deref_mut() {
             Some(ExtendedState::Bindings(bindings)) => {
                 let live = Bindings::verdict(bindings, &entry.monitor, &mut entry.cache);
-                if end && !live.is_definite() { bindings.end_verdict(&entry.monitor, &entry.cache) } else { live }
+                if !live.is_definite() && end {
+                    bindings.end_verdict(&entry.monitor, &entry.cache)
+                } else {
+                    if live.is_definite() && entry.after == After::Latch {
+                        // What was found once may be too much to find again.
+                        monitor_state.number = cache::definite_state(live);
+                        monitor_state.extended = None;
+                        let verdict = entry.monitor.apply_polarity(live);
+                        self.mark_activity(trace_state, id.0);
+                        return verdict;
+                    }
+                    live
+                }
             }
             Some(ExtendedState::Point(point) | ExtendedState::Data(point, _)) if end => {
                 entry.cache.end_verdict(skeleton, point)
@@ -363,10 +377,13 @@ impl MonitorSet {
         matches!(monitor_state, Some(ExtendedState::Data(_, store)) if store.is_full())
     }
 
-    /// Returns what must still hold, as a formula about the rest of the trace. For a quantified formula it lists the
-    /// first few bindings with a state of their own, and all other values together.
+    /// Returns what must still hold, as a formula about the rest of the trace, which begins at [`TraceState::clock`].
+    /// For a quantified formula it lists the first few bindings with a state of their own, and all other values
+    /// together. If it leaves parts out, it has notes in their place ([`Sentence::is_whole`]).
+    ///
+    /// A formula about data has no such residual: it is returned itself, with a note that it asks for the positions so
+    /// far as well.
     pub fn residual(&mut self, trace_state: &mut TraceState, id: MonitorId) -> Option<Sentence> {
-        const MAX_SHOWN_BINDINGS: usize = 5;
         self.add_missing_states(trace_state);
         let now = trace_state.clock.unwrap_or_default();
         let entry = self.entries.get_mut(id.0 as usize)?.as_mut()?;
@@ -377,25 +394,20 @@ impl MonitorSet {
             None => residual_formula(compiled, cache, &mut arena, &Point::cached(monitor_state.number), &[], now),
             Some(ExtendedState::Point(point)) => residual_formula(compiled, cache, &mut arena, point, &[], now),
             Some(ExtendedState::Removed) => return None,
-            // It looks back only, so the obligation never changes.
-            Some(ExtendedState::Data(..)) => return entry.monitor.data.as_ref().map(|data| data.sentence.clone()),
-            Some(ExtendedState::Bindings(bindings)) => {
-                let mut parts = Vec::new();
-                let mut binding_states: Vec<_> = bindings.binding_states().collect();
-                binding_states
-                    .sort_by_key(|(valuation, binding, _)| (binding.is_none(), *valuation, binding.map(<[_]>::to_vec)));
-                for (valuation, binding, point) in binding_states {
-                    if binding.is_some() && parts.len() >= MAX_SHOWN_BINDINGS {
-                        continue;
+            // It looks back only, so the obligation never changes, but no formula about the rest alone says so.
+            Some(ExtendedState::Data(..)) => {
+                let Sentence { arena: whole, formula } = &entry.monitor.data.as_ref()?.sentence;
+                let formula = arena.copy(whole, *formula);
+                match trace_state.positions {
+                    0 => formula,
+                    _ => {
+                        let note = write_note(&mut arena, "with the positions so far");
+                        arena.and([formula, note])
                     }
-                    if binding.is_none() && !bindings.is_realised(valuation) {
-                        continue;
-                    }
-                    parts.push(residual_formula(compiled, cache, &mut arena, point, binding.unwrap_or(&[]), now));
                 }
-                let unit = arena.truth(!compiled.negated);
-                parts.retain(|part| *part != unit);
-                if compiled.negated { arena.or(parts) } else { arena.and(parts) }
+            }
+            Some(ExtendedState::Bindings(bindings)) => {
+                write_binding_residuals(&entry.monitor, cache, &mut arena, bindings, now)
             }
         };
         Some(Sentence { arena, formula })

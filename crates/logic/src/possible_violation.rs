@@ -1,5 +1,6 @@
 //! Violations that are possible but not certain, because facts are unknown.
 
+use crate::cache::VIOLATED_STATE;
 use crate::facts::Facts;
 use crate::letter::read_letter;
 use crate::monitor_set::{MonitorId, MonitorSet};
@@ -34,6 +35,7 @@ impl MonitorSet {
         let time = facts.time.or(before.clock).unwrap_or_default();
         let skeleton = &entry.monitor.compiled.skeleton;
         let point = match monitor_state.extended.as_deref() {
+            None if monitor_state.number <= VIOLATED_STATE => return false,
             None => Point::cached(monitor_state.number),
             Some(ExtendedState::Point(point)) => point.clone(),
             Some(ExtendedState::Bindings(bindings)) => {
