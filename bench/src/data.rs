@@ -33,7 +33,7 @@ impl Watched {
         let mut arena = Arena::new();
         let parsed = arena.parse(formula).map_err(|errors| errors.to_string())?;
         let mut watch = MonitorSet::new();
-        watch.add(Monitor::each(&arena, parsed)?, After::Each);
+        watch.add(Monitor::with_after(&arena, parsed, After::Each)?);
         let standing = watch.start();
         Ok(Watched { watch, standing })
     }

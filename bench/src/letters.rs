@@ -1,6 +1,6 @@
 //! Events without values: which of some facts are true at each position.
 
-use lictor_logic::Facts;
+use lictor_logic::{Fact, Facts};
 use rustc_hash::FxHashMap;
 
 /// A ring of events, as numbers of distinct letters.
@@ -45,7 +45,8 @@ impl Letters {
 
     /// Returns each distinct letter as facts with strings.
     pub(crate) fn facts(&self) -> Vec<Facts> {
-        let names = |letter: &u64| Facts::from_names(self.places(*letter).map(|place| self.names[place].as_str()));
-        self.distinct.iter().map(names).collect()
+        let fact = |place: usize| Fact::new(self.names[place].as_str(), []);
+        let facts = |letter: &u64| Facts { known: self.places(*letter).map(fact).collect(), ..Facts::default() };
+        self.distinct.iter().map(facts).collect()
     }
 }

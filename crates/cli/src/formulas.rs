@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use lictor_logic::{Arena, Formula, Monitor, Node, ParseErrors, Spelling};
+use lictor_logic::{After, Arena, Formula, Monitor, Node, ParseErrors, Spelling};
 
 use crate::complaint::{self, Complaint, TextFault};
 
@@ -43,8 +43,8 @@ fn collect_names(arena: &Arena, f: Formula, names: &mut BTreeSet<Arc<str>>) {
 }
 
 /// Reads formulas given as arguments.
-pub(crate) fn from_arguments(texts: &[String]) -> anyhow::Result<Vec<ListedFormula>> {
-    let mut collector = FormulaCollector::default();
+pub(crate) fn from_arguments(texts: &[String], after: After) -> anyhow::Result<Vec<ListedFormula>> {
+    let mut collector = FormulaCollector::new(after);
     for (index, text) in texts.iter().enumerate() {
         let name = if texts.len() == 1 { "formula".to_owned() } else { format!("formula {}", index + 1) };
         collector.add(text, &name, 1, None);
@@ -53,10 +53,10 @@ pub(crate) fn from_arguments(texts: &[String]) -> anyhow::Result<Vec<ListedFormu
 }
 
 /// Reads a file with one formula per line; blank lines and lines that start with `#` are skipped.
-pub(crate) fn from_file(path: &Path) -> anyhow::Result<Vec<ListedFormula>> {
+pub(crate) fn from_file(path: &Path, after: After) -> anyhow::Result<Vec<ListedFormula>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the formulas in `{name}`"))?;
-    let mut collector = FormulaCollector::default();
+    let mut collector = FormulaCollector::new(after);
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
             collector.add(line, &name, index + 1, Some(format!("{name}:{}", index + 1)));
@@ -69,13 +69,17 @@ pub(crate) fn from_file(path: &Path) -> anyhow::Result<Vec<ListedFormula>> {
 }
 
 /// Collects compiled formulas and errors.
-#[derive(Default)]
 struct FormulaCollector {
+    after: After,
     listed: Vec<ListedFormula>,
     errors: Vec<String>,
 }
 
 impl FormulaCollector {
+    fn new(after: After) -> FormulaCollector {
+        FormulaCollector { after, listed: Vec::new(), errors: Vec::new() }
+    }
+
     /// Adds a formula; `first_line` is its first line in the file.
     fn add(&mut self, text: &str, name: &str, first_line: usize, place: Option<String>) {
         let mut arena = Arena::new();
@@ -83,7 +87,7 @@ impl FormulaCollector {
             Ok(formula) => formula,
             Err(errors) => return self.errors.extend(complaints(&errors, text, name, first_line)),
         };
-        match Monitor::new(&arena, formula) {
+        match Monitor::with_after(&arena, formula, self.after) {
             Ok(monitor) => {
                 let number = self.listed.len() + 1;
                 self.listed.push(ListedFormula { number, place, arena, formula, monitor });

@@ -53,10 +53,10 @@ impl MonitorGroup {
     }
 
     /// Adds a property by its number.
-    pub(super) fn add(&mut self, property: usize, monitor: Monitor, after: After) -> MonitorId {
+    pub(super) fn add(&mut self, property: usize, monitor: Monitor) -> MonitorId {
         self.is_timed |= monitor.is_timed();
         self.properties.push(property);
-        self.watch.add(monitor, after)
+        self.watch.add(monitor)
     }
 
     /// Registers the fact names of a plan.

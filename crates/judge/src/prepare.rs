@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor_logic::{After, Arena, CacheLimits, Formula, Interval, Monitor, Node, Spelling, Unary};
+use lictor_logic::{Arena, CacheLimits, Formula, Interval, Monitor, Node, Spelling, Unary};
 
 use super::monitor_group::MonitorGroup;
 use super::prepared::{Parsed, Prepared};
@@ -40,7 +40,7 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(Prepared,
                     at_last,
                 });
                 let group = groups.entry(property.history).or_insert_with(|| MonitorGroup::new(limits));
-                monitors.push(group.add(number, monitor, property.after));
+                monitors.push(group.add(number, monitor));
             }
             Err(message) => problems.push(Problem::new(&property.place, "policy.formula", message)),
         }
@@ -100,9 +100,6 @@ fn counts_positions(node: &Node) -> bool {
 fn monitor(property: &Property) -> Result<(Monitor, Arena, Formula), String> {
     let mut arena = Arena::new();
     let formula = arena.parse(&property.formula).map_err(|errors| errors.to_string())?;
-    let monitor = match property.after {
-        After::Each => Monitor::each(&arena, formula),
-        After::Latch | After::Reset => Monitor::new(&arena, formula),
-    };
+    let monitor = Monitor::with_after(&arena, formula, property.after);
     Ok((monitor.map_err(|error| error.to_string())?, arena, formula))
 }

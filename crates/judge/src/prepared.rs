@@ -74,11 +74,8 @@ impl Provers {
         let prover = &mut self.provers[property];
         if prover.is_none() {
             let parsed = &self.prepared.formulas[property];
-            let found = match parsed.after {
-                After::Each => Prover::each(&parsed.arena, parsed.formula),
-                After::Latch | After::Reset => Prover::new(&parsed.arena, parsed.formula),
-            };
-            *prover = found.map(Prover::without_residuals);
+            let found = Prover::with_after(&parsed.arena, parsed.formula, parsed.after);
+            *prover = found.ok().map(Prover::without_residuals);
         }
         prover.as_mut()
     }

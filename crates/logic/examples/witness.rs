@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use lictor_logic::{After, Arena, Check, Facts, Moment, Monitor, MonitorSet, Verdict, Witness, check};
+use lictor_logic::{Arena, Check, Facts, Moment, Monitor, MonitorSet, Verdict, Witness, check};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arena = Arena::new();
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     ];
     let mut monitors = MonitorSet::new();
     for formula in formulas {
-        monitors.add(Monitor::new(&arena, formula)?, After::Latch);
+        monitors.add(Monitor::new(&arena, formula)?);
     }
     let mut trace_state = monitors.start();
     let mut trace = Vec::new();

@@ -9,9 +9,7 @@ pub enum After {
     Latch,
     /// Counts the verdict and restarts the formula after the deciding position.
     Reset,
-    /// Reports every position that breaks the formula and keeps the past: for monitors made by [`Monitor::each`]. Any
-    /// other monitor latches.
-    ///
-    /// [`Monitor::each`]: crate::Monitor::each
+    /// Reports every position that breaks the formula and keeps the past. Only for formulas of the shape `G f`, with
+    /// `f` about the past and the present; [`Monitor::with_after`](crate::Monitor::with_after) refuses others.
     Each,
 }

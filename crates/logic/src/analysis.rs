@@ -163,7 +163,9 @@ impl Analysis {
             }
         }
         let FairLoop { stem, cycle } = find_fair_loop(&[0], &graph)?;
-        let facts = |letters: Vec<u64>| letters.into_iter().map(|letter| letter_facts(&self.monitor, letter)).collect();
+        let facts = |letters: Vec<u64>| {
+            letters.into_iter().map(|letter| letter_facts(&self.monitor, self.valuation, letter)).collect()
+        };
         let lasso = Lasso { stem: facts(stem), cycle: facts(cycle) };
         Some(self.shorten(lasso, holds != self.monitor.compiled.negated))
     }
@@ -199,7 +201,8 @@ impl Analysis {
         for letter in possible_letters(&self.monitor)? {
             let last = stem.last().and_then(|facts| facts.time).unwrap_or_default();
             for period in self.periods() {
-                let repeated = Facts { time: Some(last.plus(period)), ..letter_facts(&self.monitor, letter) };
+                let repeated =
+                    Facts { time: Some(last.plus(period)), ..letter_facts(&self.monitor, self.valuation, letter) };
                 let positions: Vec<Facts> = stem.iter().cloned().chain([repeated.clone()]).collect();
                 let ending = Ending::Repeats { from: stem.len(), period };
                 if evaluate(&self.arena, self.formula, &Word { positions: &positions, ending }) == Some(satisfied) {
@@ -273,7 +276,7 @@ impl Analysis {
                     let done = found(cache, monitor, &point);
                     nodes.push((point, time, Some((at, *letter))));
                     if done {
-                        return Some(trace_to_last(monitor, &nodes));
+                        return Some(trace_to_last(monitor, *valuation, &nodes));
                     }
                 }
             }
@@ -356,30 +359,33 @@ impl Analysis {
     }
 }
 
-/// Returns a valuation of the comparisons under which the formula is still open, preferably that of values which are
-/// named after their variables.
+/// Returns a valuation of the comparisons under which the formula is violated, else one under which it is still open,
+/// preferably that of values which are named after their variables. There are values for each valuation, so one that
+/// violates the formula decides it.
 fn choose_valuation(monitor: &Monitor, cache: &mut Cache) -> usize {
     let rigid = &monitor.compiled.rigid;
     let named: Vec<Option<Value>> =
         monitor.variables().iter().map(|variable| Some(Value::text(Arc::clone(variable)))).collect();
     let of_named = rigid.compatible_valuations(&named);
     let mut candidates = of_named.iter().copied().chain(rigid.valuations());
-    let mut is_open = |valuation: &usize| {
-        cache.start(&monitor.compiled.skeleton, *valuation).id().is_none_or(|state| state > VIOLATED_STATE)
-    };
-    candidates.find(&mut is_open).or_else(|| of_named.first().copied()).unwrap_or(0)
+    let mut start = |valuation: usize| cache.start(&monitor.compiled.skeleton, valuation).id();
+    if let Some(violating) = rigid.valuations().find(|valuation| start(*valuation) == Some(VIOLATED_STATE)) {
+        return violating;
+    }
+    let is_open = |valuation: &usize| start(*valuation).is_none_or(|state| state > VIOLATED_STATE);
+    candidates.find(is_open).or_else(|| of_named.first().copied()).unwrap_or(0)
 }
 
 /// A point, its time, and the node and letter that led to it.
 type SearchNode = (Point, Time, Option<(usize, u64)>);
 
 /// Returns the facts on the path to the last node.
-fn trace_to_last(monitor: &Monitor, nodes: &[SearchNode]) -> Vec<Facts> {
+fn trace_to_last(monitor: &Monitor, valuation: usize, nodes: &[SearchNode]) -> Vec<Facts> {
     let timed = monitor.is_timed();
     let mut trace = Vec::new();
     let mut at = nodes.len() - 1;
     while let (_, time, Some((before, letter))) = &nodes[at] {
-        trace.push(Facts { time: timed.then_some(*time), ..letter_facts(monitor, *letter) });
+        trace.push(Facts { time: timed.then_some(*time), ..letter_facts(monitor, valuation, *letter) });
         at = *before;
     }
     trace.reverse();

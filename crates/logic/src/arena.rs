@@ -4,11 +4,13 @@
 //! compiler makes norms from it (`norm.rs`), on which the engine works.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use crate::comparison::Comparison;
+use crate::compile_error::CompileError;
 use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::Interval;
 use crate::measure::Measure;
@@ -98,9 +100,50 @@ impl Node {
 /// let left = arena.and([a, b]);
 /// assert_eq!(left, arena.and([a, b]));
 /// ```
-#[derive(Clone, Debug, Default)]
+///
+/// A clone has all formulas of the original. Formulas made after that belong to the one that made them.
+///
+/// # Panics
+///
+/// Every method that is given a formula of another arena panics. [`Arena::contains`] tells, and [`Arena::copy`] copies
+/// a formula.
+#[derive(Debug)]
 pub struct Arena {
     nodes: IndexSet<Node, FxBuildHasher>,
+    /// Where the nodes were made, by the index of the first: before a clone in the original, after it in the clone.
+    segments: Vec<Segment>,
+}
+
+/// A run of nodes that one arena made.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    /// Its number, which no other segment has.
+    id: u32,
+    /// The index of its first node.
+    start: u32,
+}
+
+impl Segment {
+    fn new(start: usize) -> Segment {
+        // It wraps after four billion arenas; until an id is used again, no mix-up goes unnoticed.
+        static IDS: AtomicU32 = AtomicU32::new(0);
+        Segment { id: IDS.fetch_add(1, Ordering::Relaxed), start: start as u32 }
+    }
+}
+
+impl Default for Arena {
+    fn default() -> Arena {
+        Arena { nodes: IndexSet::default(), segments: vec![Segment::new(0)] }
+    }
+}
+
+impl Clone for Arena {
+    fn clone(&self) -> Arena {
+        let (nodes, mut segments) = (self.nodes.clone(), self.segments.clone());
+        segments.retain(|segment| (segment.start as usize) < nodes.len());
+        segments.push(Segment::new(nodes.len()));
+        Arena { nodes, segments }
+    }
 }
 
 impl Arena {
@@ -116,7 +159,50 @@ impl Arena {
     ///
     /// Prefer the methods below: they keep `&` and `|` flat.
     pub fn insert(&mut self, node: Node) -> Formula {
-        Formula(self.nodes.insert_full(node).0 as u32)
+        node.operands().into_iter().for_each(|operand| self.assert_contains(operand));
+        let index = self.nodes.insert_full(node).0 as u32;
+        Formula { index, segment: self.segment(index).id }
+    }
+
+    /// Whether a formula belongs to this arena.
+    ///
+    /// ```
+    /// use lictor_logic::Arena;
+    /// let (mut one, mut other) = (Arena::new(), Arena::new());
+    /// let foreign = other.fact("a");
+    /// assert!(!one.contains(foreign));
+    /// let copied = one.copy(&other, foreign);
+    /// assert!(one.contains(copied));
+    /// ```
+    pub fn contains(&self, f: Formula) -> bool {
+        (f.index as usize) < self.nodes.len() && self.segment(f.index).id == f.segment
+    }
+
+    /// Returns the segment with the node of an index.
+    #[inline]
+    fn segment(&self, index: u32) -> Segment {
+        match self.segments[..] {
+            [only] => only,
+            // INVARIANT: the first segment starts at 0, so there is one before each index.
+            _ => self.segments[self.segments.partition_point(|segment| segment.start <= index) - 1],
+        }
+    }
+
+    /// Panics if a formula belongs to another arena.
+    #[inline]
+    #[expect(clippy::panic, reason = "any other answer would be about another formula")]
+    pub(crate) fn assert_contains(&self, f: Formula) {
+        if !self.contains(f) {
+            panic!("the formula belongs to another arena: copy it with `Arena::copy`");
+        }
+    }
+
+    /// Returns an error if a formula belongs to another arena.
+    pub(crate) fn require(&self, f: Formula) -> Result<(), CompileError> {
+        match self.contains(f) {
+            true => Ok(()),
+            false => Err(CompileError::new("the formula belongs to another arena", "copy it with `Arena::copy`")),
+        }
     }
 
     /// `true` or `false`.
@@ -198,11 +284,12 @@ impl Arena {
 
     /// Returns the depth of nesting: 1 for a fact.
     pub fn depth(&self, f: Formula) -> u32 {
+        self.assert_contains(f);
         // Operands are always older than the node that holds them, so one pass over the older nodes is enough and no
         // stack is needed, however deep the formula.
-        let mut depths: Vec<u32> = Vec::with_capacity(f.0 as usize + 1);
-        for node in self.nodes.iter().take(f.0 as usize + 1) {
-            let below = node.operands().iter().map(|operand| depths[operand.0 as usize]).max();
+        let mut depths: Vec<u32> = Vec::with_capacity(f.index as usize + 1);
+        for node in self.nodes.iter().take(f.index as usize + 1) {
+            let below = node.operands().iter().map(|operand| depths[operand.index as usize]).max();
             depths.push(below.unwrap_or(0) + 1);
         }
         depths.last().copied().unwrap_or(0)
@@ -212,9 +299,11 @@ impl Arena {
 impl Arena {
     /// Returns the number of nodes when written out, shared parts counted each time; at most `u64::MAX`.
     pub fn size(&self, f: Formula) -> u64 {
-        let mut sizes: Vec<u64> = Vec::with_capacity(f.0 as usize + 1);
-        for node in self.nodes.iter().take(f.0 as usize + 1) {
-            let below = node.operands().iter().fold(0u64, |sum, operand| sum.saturating_add(sizes[operand.0 as usize]));
+        self.assert_contains(f);
+        let mut sizes: Vec<u64> = Vec::with_capacity(f.index as usize + 1);
+        for node in self.nodes.iter().take(f.index as usize + 1) {
+            let below =
+                node.operands().iter().fold(0u64, |sum, operand| sum.saturating_add(sizes[operand.index as usize]));
             sizes.push(below.saturating_add(1));
         }
         sizes.last().copied().unwrap_or(0)
@@ -222,30 +311,37 @@ impl Arena {
 
     /// Copies a formula from another arena.
     pub fn copy(&mut self, from: &Arena, f: Formula) -> Formula {
+        from.assert_contains(f);
         // Operands are older than their node, so one pass in order finds each already copied.
-        let mut copies: Vec<Option<Formula>> = vec![None; f.0 as usize + 1];
-        let mut wanted = vec![false; f.0 as usize + 1];
-        wanted[f.0 as usize] = true;
-        for index in (0..=f.0 as usize).rev() {
+        let mut copies: Vec<Option<Formula>> = vec![None; f.index as usize + 1];
+        let mut wanted = vec![false; f.index as usize + 1];
+        wanted[f.index as usize] = true;
+        for index in (0..=f.index as usize).rev() {
             if wanted[index] {
-                from.nodes[index].operands().iter().for_each(|operand| wanted[operand.0 as usize] = true);
+                from.nodes[index].operands().iter().for_each(|operand| wanted[operand.index as usize] = true);
             }
         }
-        for index in 0..=f.0 as usize {
+        for index in 0..=f.index as usize {
             if wanted[index] {
-                let copied = |operand: Formula| copies[operand.0 as usize].unwrap_or(operand);
+                let copied = |operand: Formula| copies[operand.index as usize].unwrap_or(operand);
                 let node = from.nodes[index].map(copied);
                 copies[index] = Some(self.insert(node));
             }
         }
-        copies[f.0 as usize].unwrap_or(f)
+        copies[f.index as usize].unwrap_or(f)
     }
 }
 
 impl std::ops::Index<Formula> for Arena {
     type Output = Node;
 
+    /// Returns the node of a formula.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the formula belongs to another arena; [`Arena::copy`] copies it.
     fn index(&self, f: Formula) -> &Node {
-        &self.nodes[f.0 as usize]
+        self.assert_contains(f);
+        &self.nodes[f.index as usize]
     }
 }

@@ -194,8 +194,9 @@ fn write_guard(monitor: &Monitor, chosen: &[u64], all: &[u64]) -> Sentence {
 }
 
 /// Returns the facts of a letter; the value of a prefix variable is its name.
-pub(crate) fn letter_facts(monitor: &Monitor, letter: u64) -> Facts {
+pub(crate) fn letter_facts(monitor: &Monitor, valuation: usize, letter: u64) -> Facts {
     let compiled = &monitor.compiled;
+    let bound = compiled.rigid.example(valuation);
     let mut facts = Facts::default();
     let set = |bit: usize| letter >> bit & 1 == 1;
     for (bit, probe) in compiled.probes.iter().enumerate().filter(|(bit, _)| set(*bit)) {
@@ -209,7 +210,7 @@ pub(crate) fn letter_facts(monitor: &Monitor, letter: u64) -> Facts {
                 let value = |argument: &PatternTerm| match argument {
                     PatternTerm::Any => Value::text("some"),
                     PatternTerm::Value(value) => value.clone(),
-                    PatternTerm::Variable(index) => Value::text(compiled.prefix[*index].clone()),
+                    PatternTerm::Variable(index) => bound[*index].clone(),
                     PatternTerm::Where(_, tests) => find_passing_value(tests),
                 };
                 Fact::new(pattern.name.clone(), pattern.slots.iter().map(value).collect::<Vec<_>>())

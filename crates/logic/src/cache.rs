@@ -32,6 +32,11 @@ const TIMED_TRANSITION: u32 = 1 << 31;
 pub(crate) const SATISFIED_STATE: u32 = 0;
 pub(crate) const VIOLATED_STATE: u32 = 1;
 
+/// Returns the number of the state with a definite verdict.
+pub(crate) fn definite_state(verdict: Verdict) -> u32 {
+    if verdict == Verdict::Satisfied { SATISFIED_STATE } else { VIOLATED_STATE }
+}
+
 /// The properties of a state, computed once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StateInfo {

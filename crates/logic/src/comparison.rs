@@ -35,7 +35,11 @@ impl Comparison {
 
     /// Whether it holds between two values. Values of different kinds are unequal and in no order.
     pub fn holds(self, left: &Value, right: &Value) -> bool {
-        let order = left.order(right);
+        self.fits(left.order(right))
+    }
+
+    /// Whether it holds between values in this order; none for values in no order.
+    pub(crate) fn fits(self, order: Option<Ordering>) -> bool {
         match self {
             Comparison::Equal => order == Some(Ordering::Equal),
             Comparison::Unequal => order != Some(Ordering::Equal),
@@ -44,6 +48,11 @@ impl Comparison {
             Comparison::Greater => order == Some(Ordering::Greater),
             Comparison::AtLeast => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
         }
+    }
+
+    /// Whether it asks for more than equality.
+    pub(crate) fn is_order(self) -> bool {
+        !matches!(self, Comparison::Equal | Comparison::Unequal)
     }
 
     /// Returns the comparison for exchanged sides.

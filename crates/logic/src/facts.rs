@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Time;
-use crate::name_syntax::write_name;
+use crate::name_syntax::{is_name, write_name};
 use crate::term::{Atom, Term, write_arguments};
 use crate::value::Value;
 
@@ -23,13 +23,6 @@ impl Fact {
     /// Returns a fact with the given values.
     pub fn new(name: impl Into<Arc<str>>, values: impl Into<Box<[Value]>>) -> Fact {
         Fact { name: name.into(), values: values.into() }
-    }
-}
-
-impl From<&str> for Fact {
-    /// Returns a fact without values.
-    fn from(name: &str) -> Fact {
-        Fact::new(name, [])
     }
 }
 
@@ -54,9 +47,21 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns facts without values and without a time.
-    pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Facts {
-        Facts { known: names.into_iter().map(Fact::from).collect(), ..Facts::default() }
+    /// Returns facts without values and without a time, from plain names. A text such as `paid("alice")` is an error:
+    /// [`Facts::parse`] reads it, and [`Fact::new`] makes a fact of any name.
+    ///
+    /// ```
+    /// use lictor_logic::Facts;
+    /// assert_eq!(Facts::from_names(["paid", "late"])?.to_string(), "{paid, late}");
+    /// assert!(Facts::from_names(["paid(\"alice\")"]).is_err());
+    /// # Ok::<(), lictor_logic::FactNameError>(())
+    /// ```
+    pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Facts, FactNameError> {
+        let fact = |name: &str| match is_name(name) {
+            true => Ok(Fact::new(name, [])),
+            false => Err(FactNameError { text: name.to_owned() }),
+        };
+        Ok(Facts { known: names.into_iter().map(fact).collect::<Result<_, _>>()?, ..Facts::default() })
     }
 
     /// Returns these facts at a time.
@@ -76,6 +81,28 @@ impl fmt::Display for Facts {
         f.write_str("}")
     }
 }
+
+/// Why [`Facts::from_names`] gives no facts: a text is no plain name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactNameError {
+    text: String,
+}
+
+impl FactNameError {
+    /// Returns the text that is no plain name.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for FactNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "`{}` is not the plain name of a fact", self.text)?;
+        f.write_str("hint: read facts with values by `Facts::parse`, or make a fact of any name by `Fact::new`")
+    }
+}
+
+impl std::error::Error for FactNameError {}
 
 /// Whether a fact matches an atom without variables. Missing arguments of the atom match any value.
 pub(crate) fn fits(atom: &Atom, fact: &Fact) -> bool {

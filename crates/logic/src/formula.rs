@@ -1,10 +1,25 @@
 //! The names of formulas, their temporal operators and quantifiers.
 
-/// The name of a formula in its [`Arena`]: four bytes. Equal names are equal formulas.
+use std::hash::{Hash, Hasher};
+
+/// The name of a formula in its [`Arena`]: eight bytes. Equal names are equal formulas.
+///
+/// It belongs to the arena that made it, and to clones that were made of that arena later.
 ///
 /// [`Arena`]: crate::Arena
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Formula(pub(crate) u32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Formula {
+    pub(crate) index: u32,
+    /// The segment of the arena that made it, so that no other arena takes it for one of its own.
+    pub(crate) segment: u32,
+}
+
+impl Hash for Formula {
+    /// Hashes the index alone: the numbers of segments differ from run to run, and the order of maps must not.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.index.hash(state);
+    }
+}
 
 /// Temporal operators with one operand.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.

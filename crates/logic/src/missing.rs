@@ -37,14 +37,14 @@ impl MonitorSet {
     /// Later verdicts are definite only if they do not depend on the missing positions.
     ///
     /// ```
-    /// use lictor_logic::{After, Arena, Facts, Monitor, Verdict, MonitorSet};
+    /// use lictor_logic::{Arena, Facts, Monitor, Verdict, MonitorSet};
     /// let mut arena = Arena::new();
     /// let formula = arena.parse("G(paid -> O approved)").unwrap();
     /// let mut monitors = MonitorSet::new();
-    /// let id = monitors.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+    /// let id = monitors.add(Monitor::new(&arena, formula).unwrap());
     /// let mut trace_state = monitors.start();
     /// monitors.miss(&mut trace_state, 2);
-    /// monitors.step(&mut trace_state, &Facts::from_names(["paid"]));
+    /// monitors.step(&mut trace_state, &Facts::parse("paid").unwrap());
     /// assert_eq!(monitors.verdict(&mut trace_state, id), Verdict::Inconclusive);
     /// assert_eq!(monitors.end(&mut trace_state, id), Verdict::Inconclusive);
     /// ```

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::after::After;
 use crate::arena::{Arena, Node};
 use crate::compile::{CompiledFormula, compile};
 use crate::compile_error::CompileError;
@@ -27,6 +28,7 @@ use crate::verdict::Verdict;
 pub struct Monitor {
     pub(crate) compiled: CompiledFormula,
     pub(crate) shape: Shape,
+    pub(crate) after: After,
     /// The letter bit that excuses a position, if every violating position is reported.
     pub(crate) excuse: u64,
     /// For a formula about data, the part that finds violations; the compiled formula then only follows whether there
@@ -112,9 +114,35 @@ impl Monitor {
         Ok(Monitor::new(&arena, formula)?)
     }
 
-    /// Compiles a formula. The error says why it cannot be monitored and what to do.
+    /// Compiles a formula. A definite verdict latches. The error says why the formula cannot be monitored and what to do.
     pub fn new(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
-        Monitor::compiled(arena, formula, compile)
+        Monitor::with_after(arena, formula, After::Latch)
+    }
+
+    /// Compiles a formula like [`Monitor::new`], with another behavior after a definite verdict.
+    ///
+    /// [`After::Each`] reports every position at which `f` fails in `G f`, for every binding that fails there. It is an
+    /// error for formulas of another shape, and if `f` is about the future.
+    ///
+    /// ```
+    /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
+    /// let mut arena = Arena::new();
+    /// let formula = arena.parse("G(pay -> O approved)").unwrap();
+    /// let mut monitors = MonitorSet::new();
+    /// monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
+    /// let mut trace_state = monitors.start();
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::parse("pay").unwrap()).len(), 1);
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::parse("pay").unwrap()).len(), 1);
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::parse("approved").unwrap()).len(), 1); // satisfied for good
+    /// assert_eq!(monitors.step(&mut trace_state, &Facts::parse("pay").unwrap()).len(), 0);
+    /// ```
+    pub fn with_after(arena: &Arena, formula: Formula, after: After) -> Result<Monitor, CompileError> {
+        arena.require(formula)?;
+        let compile = match after {
+            After::Latch | After::Reset => compile,
+            After::Each => compile_with_excuse,
+        };
+        Ok(Monitor { after, ..Monitor::compiled(arena, formula, compile)? })
     }
 
     fn compiled(
@@ -127,7 +155,7 @@ impl Monitor {
             let shape = Shape::new(&compiled);
             let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
             let formula_hash = blake3::hash(text.as_bytes()).to_hex()[..FORMULA_HASH_DIGITS].into();
-            Monitor { compiled, shape, excuse, data: data.map(Arc::new), text, formula_hash }
+            Monitor { compiled, shape, after: After::Latch, excuse, data: data.map(Arc::new), text, formula_hash }
         };
         let data = |arena: &Arena| -> Result<Option<(CompiledFormula, DataMonitor)>, CompileError> {
             let Some(data) = DataMonitor::new(arena, formula)? else { return Ok(None) };
@@ -158,48 +186,9 @@ impl Monitor {
         }
     }
 
-    /// Compiles a formula of the shape `G f`, with `f` about the past and the present, so that [`After::Each`] reports
-    /// every position at which `f` fails, for every binding that fails there.
-    ///
-    /// ```
-    /// use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet};
-    /// let mut arena = Arena::new();
-    /// let formula = arena.parse("G(pay -> O approved)").unwrap();
-    /// let mut monitors = MonitorSet::new();
-    /// monitors.add(Monitor::each(&arena, formula).unwrap(), After::Each);
-    /// let mut trace_state = monitors.start();
-    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["pay"])).len(), 1);
-    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["pay"])).len(), 1);
-    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["approved"])).len(), 1); // satisfied for good
-    /// assert_eq!(monitors.step(&mut trace_state, &Facts::from_names(["pay"])).len(), 0);
-    /// ```
-    ///
-    /// [`After::Each`]: crate::After::Each
-    pub fn each(arena: &Arena, formula: Formula) -> Result<Monitor, CompileError> {
-        Monitor::compiled(arena, formula, |arena, formula| {
-            let mut excusing = Arena::new();
-            let copy = excusing.copy(arena, formula);
-            let excuse = |arena: &mut Arena, f| {
-                let excused = arena.fact(EXCUSED_FACT);
-                arena.or([f, excused])
-            };
-            match replace_in_always(&mut excusing, copy, &excuse) {
-                Some(excused) => {
-                    let compiled = compile(&excusing, excused)?;
-                    if compiled.probes.is_empty() || compiled.probes.iter().any(is_excuse) {
-                        return Ok(compiled);
-                    }
-                    Err(CompileError::new(
-                        "its comparisons rule out a report at each position",
-                        "let the verdict latch or reset, or compare fewer variables with each other",
-                    ))
-                }
-                None => Err(CompileError::new(
-                    "only `always f` with `f` about the past and the present can be reported at each position",
-                    "remove the future operators from `f`, or let the verdict latch or reset",
-                )),
-            }
-        })
+    /// Returns its behavior after a definite verdict.
+    pub fn after(&self) -> After {
+        self.after
     }
 
     /// Returns the formula, in ASCII.
@@ -270,6 +259,33 @@ impl Monitor {
             Probe::Local { .. } => false,
         }
     }
+}
+
+/// Compiles a formula of the shape `G f`, with `f` about the past and the present, with a fact that excuses a position.
+fn compile_with_excuse(arena: &Arena, formula: Formula) -> Result<CompiledFormula, CompileError> {
+    let mut excusing = Arena::new();
+    let copy = excusing.copy(arena, formula);
+    let excuse = |arena: &mut Arena, f| {
+        let excused = arena.fact(EXCUSED_FACT);
+        arena.or([f, excused])
+    };
+    let excused = replace_in_always(&mut excusing, copy, &excuse).ok_or_else(not_an_invariant)?;
+    let compiled = compile(&excusing, excused)?;
+    if compiled.probes.is_empty() || compiled.probes.iter().any(is_excuse) {
+        return Ok(compiled);
+    }
+    Err(CompileError::new(
+        "its comparisons rule out a report at each position",
+        "let the verdict latch or reset, or compare fewer variables with each other",
+    ))
+}
+
+/// Returns why a formula is not reported at each position.
+pub(crate) fn not_an_invariant() -> CompileError {
+    CompileError::new(
+        "only `always f` with `f` about the past and the present can be reported at each position",
+        "remove the future operators from `f`, or let the verdict latch or reset",
+    )
 }
 
 fn is_excuse(probe: &Probe) -> bool {

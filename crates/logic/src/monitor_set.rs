@@ -14,14 +14,16 @@ use rustc_hash::FxHashMap;
 
 use crate::after::After;
 use crate::arena::Arena;
+use crate::binding_residuals::write_binding_residuals;
 use crate::bindings::Bindings;
-use crate::cache::{Cache, CacheLimits, CacheUse};
+use crate::cache::{self, Cache, CacheLimits, CacheUse};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::observation::{LetterPlan, Name, Observation};
 use crate::probe::Binding;
-use crate::sentence::{Sentence, residual_formula};
+use crate::sentence::{Sentence, residual_formula, write_note};
+use crate::set_identity::SetIdentity;
 use crate::state::Point;
 use crate::trace_state::{ExtendedState, MonitorState, TraceState, VerdictCounts};
 use crate::value::Value;
@@ -61,20 +63,29 @@ pub struct Conclusion {
 /// Monitors and the transitions they have learnt.
 ///
 /// ```
-/// use lictor_logic::{After, Arena, Facts, Monitor, Verdict, MonitorSet};
+/// use lictor_logic::{Arena, Facts, Monitor, Verdict, MonitorSet};
 /// let mut arena = Arena::new();
 /// let formula = arena.parse("G(request -> F answer)").unwrap();
 /// let mut monitors = MonitorSet::new();
-/// let id = monitors.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+/// let id = monitors.add(Monitor::new(&arena, formula).unwrap());
 /// let mut trace_state = monitors.start();
-/// monitors.step(&mut trace_state, &Facts::from_names(["request"]));
+/// monitors.step(&mut trace_state, &Facts::parse("request").unwrap());
 /// assert_eq!(monitors.verdict(&mut trace_state, id), Verdict::Inconclusive);
 /// assert_eq!(monitors.end(&mut trace_state, id), Verdict::Violated);
-/// monitors.step(&mut trace_state, &Facts::from_names(["answer"]));
+/// monitors.step(&mut trace_state, &Facts::parse("answer").unwrap());
 /// assert_eq!(monitors.end(&mut trace_state, id), Verdict::Satisfied);
 /// ```
+///
+/// A clone continues the traces that the original has read so far. After that, each has traces of its own.
+///
+/// # Panics
+///
+/// Every method that is given the state of a trace panics if it belongs to another set: to one with other monitors, or
+/// to a clone that read it after the two were parted. [`MonitorSet::snapshot`] and [`MonitorSet::restore`] move a trace
+/// from one set to another.
 #[derive(Clone, Debug, Default)]
 pub struct MonitorSet {
+    identity: SetIdentity,
     pub(crate) entries: Vec<Option<Entry>>,
     pub(crate) names: FxHashMap<Arc<str>, Name>,
     /// The names by their numbers.
@@ -102,9 +113,8 @@ impl MonitorSet {
 
     /// Adds a monitor. In traces that have already begun it starts at the next position. Other monitors are not
     /// affected.
-    pub fn add(&mut self, monitor: Monitor, after: After) -> MonitorId {
+    pub fn add(&mut self, monitor: Monitor) -> MonitorId {
         let id = self.entries.len() as u32;
-        let after = if after == After::Each && monitor.excuse == 0 { After::Latch } else { after };
         let limits = self.limits.unwrap_or(CacheLimits::DEFAULT);
         let mut cache = Cache::new(&monitor.compiled.skeleton, limits);
         let start = cache.start(&monitor.compiled.skeleton, 0);
@@ -125,7 +135,7 @@ impl MonitorSet {
         }
         let is_plain = !monitor.shape.quantified && !monitor.shape.whole && monitor.data.is_none();
         let width = monitor.compiled.skeleton.width;
-        let monitor = Arc::new(monitor);
+        let (after, monitor) = (monitor.after, Arc::new(monitor));
         let (fresh, rows) = (None, limits.rows);
         self.entries.push(Some(Entry { monitor, cache, after, is_plain, width, start, fresh, data_names, rows }));
         self.scratch.letters.push(0);
@@ -176,6 +186,7 @@ impl MonitorSet {
     /// Returns a trace that continues from saved states.
     pub(crate) fn resume(&mut self, states: Vec<MonitorState>, positions: u64, clock: Option<Time>) -> TraceState {
         let mut trace_state = TraceState::resumed(states, positions, clock);
+        self.claim(&mut trace_state);
         (0..trace_state.states.len()).for_each(|index| self.mark_activity(&mut trace_state, index as u32));
         self.add_missing_states(&mut trace_state);
         trace_state
@@ -216,8 +227,21 @@ impl MonitorSet {
         trace_state
     }
 
+    /// Panics if the state of a trace belongs to another set.
+    #[inline]
+    pub(crate) fn check_owner(&self, trace_state: &TraceState) {
+        self.identity.check(trace_state.stamp);
+    }
+
+    /// Panics if the state of a trace belongs to another set, else makes it one of this set.
+    #[inline]
+    pub(crate) fn claim(&self, trace_state: &mut TraceState) {
+        self.identity.claim(&mut trace_state.stamp);
+    }
+
     /// Adds the start state of every monitor that was added after the trace began.
     pub(crate) fn add_missing_states(&mut self, trace_state: &mut TraceState) {
+        self.claim(trace_state);
         while trace_state.states.len() < self.entries.len() {
             let index = trace_state.states.len();
             let extended = self.entries[index].as_mut().map_or(ExtendedState::Removed, Entry::initial_state);
@@ -272,6 +296,7 @@ impl MonitorSet {
         observations: &[Observation],
         mut report: impl FnMut(usize, &Conclusion),
     ) {
+        self.claim(trace_state);
         const PREFETCH_POSITIONS: usize = 32;
         for (chunk, near) in observations.chunks(PREFETCH_POSITIONS).enumerate() {
             self.prefetch(trace_state, near);
@@ -312,7 +337,19 @@ impl MonitorSet {
         let verdict = match monitor_state.extended.as_deref_mut() {
             Some(ExtendedState::Bindings(bindings)) => {
                 let live = Bindings::verdict(bindings, &entry.monitor, &mut entry.cache);
-                if end && !live.is_definite() { bindings.end_verdict(&entry.monitor, &entry.cache) } else { live }
+                if !live.is_definite() && end {
+                    bindings.end_verdict(&entry.monitor, &entry.cache)
+                } else {
+                    if live.is_definite() && entry.after == After::Latch {
+                        // What was found once may be too much to find again.
+                        monitor_state.number = cache::definite_state(live);
+                        monitor_state.extended = None;
+                        let verdict = entry.monitor.apply_polarity(live);
+                        self.mark_activity(trace_state, id.0);
+                        return verdict;
+                    }
+                    live
+                }
             }
             Some(ExtendedState::Point(point) | ExtendedState::Data(point, _)) if end => {
                 entry.cache.end_verdict(skeleton, point)
@@ -327,21 +364,26 @@ impl MonitorSet {
 
     /// Returns the number of a monitor's state, if it has neither bindings nor open deadlines.
     pub(crate) fn state(&self, trace_state: &TraceState, id: MonitorId) -> Option<u32> {
+        self.check_owner(trace_state);
         let monitor_state = trace_state.states.get(id.0 as usize)?;
         monitor_state.extended.is_none().then_some(monitor_state.number)
     }
 
     /// Whether a formula about data exceeded [`CacheLimits::rows`]. From then on every position is unknown.
     pub fn is_full(&self, trace_state: &TraceState, id: MonitorId) -> bool {
+        self.check_owner(trace_state);
         let monitor_state =
             trace_state.states.get(id.index()).and_then(|monitor_state| monitor_state.extended.as_deref());
         matches!(monitor_state, Some(ExtendedState::Data(_, store)) if store.is_full())
     }
 
-    /// Returns what must still hold, as a formula about the rest of the trace. For a quantified formula it lists the
-    /// first few bindings with a state of their own, and all other values together.
+    /// Returns what must still hold, as a formula about the rest of the trace, which begins at [`TraceState::clock`].
+    /// For a quantified formula it lists the first few bindings with a state of their own, and all other values
+    /// together. If it leaves parts out, it has notes in their place ([`Sentence::is_whole`]).
+    ///
+    /// A formula about data has no such residual: it is returned itself, with a note that it asks for the positions so
+    /// far as well.
     pub fn residual(&mut self, trace_state: &mut TraceState, id: MonitorId) -> Option<Sentence> {
-        const MAX_SHOWN_BINDINGS: usize = 5;
         self.add_missing_states(trace_state);
         let now = trace_state.clock.unwrap_or_default();
         let entry = self.entries.get_mut(id.0 as usize)?.as_mut()?;
@@ -352,25 +394,20 @@ impl MonitorSet {
             None => residual_formula(compiled, cache, &mut arena, &Point::cached(monitor_state.number), &[], now),
             Some(ExtendedState::Point(point)) => residual_formula(compiled, cache, &mut arena, point, &[], now),
             Some(ExtendedState::Removed) => return None,
-            // It looks back only, so the obligation never changes.
-            Some(ExtendedState::Data(..)) => return entry.monitor.data.as_ref().map(|data| data.sentence.clone()),
-            Some(ExtendedState::Bindings(bindings)) => {
-                let mut parts = Vec::new();
-                let mut binding_states: Vec<_> = bindings.binding_states().collect();
-                binding_states
-                    .sort_by_key(|(valuation, binding, _)| (binding.is_none(), *valuation, binding.map(<[_]>::to_vec)));
-                for (valuation, binding, point) in binding_states {
-                    if binding.is_some() && parts.len() >= MAX_SHOWN_BINDINGS {
-                        continue;
+            // It looks back only, so the obligation never changes, but no formula about the rest alone says so.
+            Some(ExtendedState::Data(..)) => {
+                let Sentence { arena: whole, formula } = &entry.monitor.data.as_ref()?.sentence;
+                let formula = arena.copy(whole, *formula);
+                match trace_state.positions {
+                    0 => formula,
+                    _ => {
+                        let note = write_note(&mut arena, "with the positions so far");
+                        arena.and([formula, note])
                     }
-                    if binding.is_none() && !bindings.is_realised(valuation) {
-                        continue;
-                    }
-                    parts.push(residual_formula(compiled, cache, &mut arena, point, binding.unwrap_or(&[]), now));
                 }
-                let unit = arena.truth(!compiled.negated);
-                parts.retain(|part| *part != unit);
-                if compiled.negated { arena.or(parts) } else { arena.and(parts) }
+            }
+            Some(ExtendedState::Bindings(bindings)) => {
+                write_binding_residuals(&entry.monitor, cache, &mut arena, bindings, now)
             }
         };
         Some(Sentence { arena, formula })
@@ -378,6 +415,7 @@ impl MonitorSet {
 
     /// Returns how often a monitor was satisfied and violated; at most once if it latches.
     pub fn counts(&self, trace_state: &TraceState, id: MonitorId) -> VerdictCounts {
+        self.check_owner(trace_state);
         trace_state.states.get(id.0 as usize).map_or(VerdictCounts::default(), |monitor_state| VerdictCounts {
             satisfied: monitor_state.satisfied,
             violated: monitor_state.violated,
@@ -388,6 +426,7 @@ impl MonitorSet {
     /// Returns how many bindings of a quantified formula have a state of their own, or how many rows a formula about
     /// data keeps.
     pub fn bindings(&self, trace_state: &TraceState, id: MonitorId) -> usize {
+        self.check_owner(trace_state);
         match trace_state.states.get(id.0 as usize).and_then(|monitor_state| monitor_state.extended.as_deref()) {
             Some(ExtendedState::Bindings(bindings)) => bindings.len(),
             Some(ExtendedState::Data(_, store)) => store.len(),
@@ -397,6 +436,7 @@ impl MonitorSet {
 
     /// Returns a binding for which the formula would be violated if the trace ended here.
     pub(crate) fn find_failing_binding(&self, trace_state: &TraceState, id: MonitorId) -> Option<Vec<Option<Value>>> {
+        self.check_owner(trace_state);
         let entry = self.entry(id)?;
         let Some(ExtendedState::Bindings(bindings)) = trace_state.states.get(id.0 as usize)?.extended.as_deref() else {
             return None;
@@ -411,6 +451,7 @@ impl MonitorSet {
 
     /// Returns the next moment at which a tick may change a verdict.
     pub fn deadline(&self, trace_state: &TraceState) -> Option<Time> {
+        self.check_owner(trace_state);
         if !trace_state.has_timed() {
             return None;
         }

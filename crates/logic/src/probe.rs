@@ -4,6 +4,7 @@
 //! value such that … A question may contain variables of the quantifier prefix. Then it has one answer for each
 //! binding, and every value that does not occur in the position gives the same answer.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::arena::{Arena, Node};
@@ -373,13 +374,15 @@ impl LocalEvaluator<'_> {
 
 fn compare(comparison: Comparison, left: &LocalValue, right: &LocalValue) -> Option<bool> {
     match (left, right) {
+        // `_` and variables without a quantifier compare with nothing.
+        (LocalValue::Unseen(usize::MAX), _) | (_, LocalValue::Unseen(usize::MAX)) => Some(false),
         (LocalValue::Unknown, _) | (_, LocalValue::Unknown) => None,
         (LocalValue::Value(left), LocalValue::Value(right)) => Some(comparison.holds(left, right)),
-        _ => Some(match comparison {
-            Comparison::Equal | Comparison::AtMost | Comparison::AtLeast => left == right,
-            Comparison::Unequal => left != right,
-            Comparison::Less | Comparison::Greater => false,
-        }),
+        (left, right) if left == right => Some(comparison.fits(Some(Ordering::Equal))),
+        // All values never seen share one answer, but they are at many places in the order, and two may be the same.
+        (LocalValue::Unseen(_), LocalValue::Unseen(_)) => None,
+        _ if comparison.is_order() => None,
+        _ => Some(comparison == Comparison::Unequal),
     }
 }
 

@@ -3,6 +3,7 @@
 //! They are decided once for each binding. The answers together are a *valuation*. All bindings with one valuation run
 //! the same norm, so it determines their start state.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -14,7 +15,7 @@ use crate::probe::Binding;
 use crate::term::Term;
 use crate::value::Value;
 
-type RigidComparison = (Comparison, Term, Term);
+pub(crate) type RigidComparison = (Comparison, Term, Term);
 
 /// The rigid comparisons of a formula and the valuations that values can give them.
 #[derive(Clone, Debug)]
@@ -30,11 +31,32 @@ pub(crate) struct RigidComparisons {
 /// The most rigid comparisons in a formula.
 const MAX_RIGID_COMPARISONS: usize = 8;
 
-/// A sample value of a variable: a real one, or one never seen.
+/// A sample value of a variable.
 #[derive(Clone, PartialEq)]
 enum SampleValue {
-    Value(Value),
+    /// A constant.
+    Constant(Value),
+    /// A value never seen; for several variables, the n-th of them.
     Unseen(usize),
+    /// A value never seen among the constants of a kind, by how many of them are less. There are always such values.
+    Between(SampleKind, usize),
+}
+
+/// The kinds of values with an order in which there is room between any two.
+#[derive(Clone, Copy, PartialEq)]
+enum SampleKind {
+    Number,
+    Text,
+}
+
+impl SampleKind {
+    fn of_value(value: &Value) -> Option<SampleKind> {
+        match value {
+            Value::Bool(_) => None,
+            Value::Integer(_) | Value::Decimal(_) => Some(SampleKind::Number),
+            Value::Text(_) => Some(SampleKind::Text),
+        }
+    }
 }
 
 impl RigidComparisons {
@@ -51,8 +73,7 @@ impl RigidComparisons {
             ));
         }
         for (comparison, left, right) in &comparisons {
-            let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
-            if ordered && prefix.len() > 1 {
+            if comparison.is_order() && prefix.len() > 1 {
                 return Err((
                     format!(
                         "`{left} {} {right}` orders values while several variables are bound at the front",
@@ -117,8 +138,48 @@ impl RigidComparisons {
 
     /// Returns the truth of each comparison under a valuation.
     pub(crate) fn truths(&self, valuation: usize) -> FxHashMap<RigidComparison, bool> {
+        self.answers(valuation).into_iter().collect()
+    }
+
+    /// Returns the comparisons in order, with their truth under a valuation.
+    pub(crate) fn answers(&self, valuation: usize) -> Vec<(RigidComparison, bool)> {
         let bits = self.valuations[valuation];
         self.comparisons.iter().enumerate().map(|(index, compare)| (compare.clone(), bits >> index & 1 == 1)).collect()
+    }
+
+    /// Returns a value for each variable that together give a valuation, preferably the names of the variables.
+    pub(crate) fn example(&self, valuation: usize) -> Vec<Value> {
+        let names: Vec<Value> = self.prefix.iter().cloned().map(Value::Text).collect();
+        let mut candidates = names.clone();
+        candidates.extend(self.constants());
+        candidates.extend(near_values(&self.constants()));
+        let mut chosen = Vec::new();
+        if self.choose_example(valuation, &candidates, &mut chosen) {
+            chosen.into_iter().flatten().collect()
+        } else {
+            names
+        }
+    }
+
+    fn choose_example(&self, valuation: usize, candidates: &[Value], chosen: &mut Vec<Option<Value>>) -> bool {
+        let mut binding = chosen.clone();
+        binding.resize(self.prefix.len(), None);
+        if !self.agrees(valuation, &binding) {
+            return false;
+        }
+        if chosen.len() == self.prefix.len() {
+            return true;
+        }
+        // The name of the variable itself first.
+        let own = candidates[chosen.len()..].iter().chain(&candidates[..chosen.len()]);
+        for value in own {
+            chosen.push(Some(value.clone()));
+            if self.choose_example(valuation, candidates, chosen) {
+                return true;
+            }
+            chosen.pop();
+        }
+        false
     }
 
     /// Returns the valuations that a binding can have, for any values of its open variables.
@@ -147,45 +208,46 @@ impl RigidComparisons {
         })
     }
 
-    /// Finds the valuations: tries values at, below, between and above the constants, and values never seen.
+    /// Finds the valuations: tries the constants, and values never seen, below, between and above them if the formula
+    /// asks for an order.
     fn find_valuations(&mut self) {
         let constants = self.constants();
-        let mut samples: Vec<(SampleValue, bool)> = Vec::new();
-        let mut add = |datum: SampleValue, unseen: bool| {
-            if !samples.iter().any(|(other, _)| *other == datum) {
-                samples.push((datum, unseen));
-            }
-        };
-        constants.iter().for_each(|value| add(SampleValue::Value(value.clone()), false));
-        (0..self.prefix.len()).for_each(|index| add(SampleValue::Unseen(index), true));
-        if !self.comparisons.is_empty() {
-            sample_between(&constants).into_iter().for_each(|value| add(SampleValue::Value(value), false));
+        let mut samples: Vec<SampleValue> = constants.iter().cloned().map(SampleValue::Constant).collect();
+        if self.is_ordered() {
+            samples.extend(sample_gaps(&constants));
+        } else {
+            samples.extend((0..self.prefix.len()).map(SampleValue::Unseen));
         }
-        let mut chosen = Vec::new();
-        self.sample(&samples, &mut chosen);
+        self.sample(&constants, &samples, &mut Vec::new());
     }
 
-    fn sample(&mut self, samples: &[(SampleValue, bool)], chosen: &mut Vec<(SampleValue, bool)>) {
+    /// Whether some comparison asks for more than equality.
+    fn is_ordered(&self) -> bool {
+        self.comparisons.iter().any(|(comparison, _, _)| comparison.is_order())
+    }
+
+    fn sample(&mut self, constants: &[Value], samples: &[SampleValue], chosen: &mut Vec<SampleValue>) {
         if chosen.len() < self.prefix.len() {
             for sample in samples {
                 chosen.push(sample.clone());
-                self.sample(samples, chosen);
+                self.sample(constants, samples, chosen);
                 chosen.pop();
             }
             return;
         }
         let datum = |term: &Term| match term {
-            Term::Value(value) => SampleValue::Value(value.clone()),
+            Term::Value(value) => SampleValue::Constant(value.clone()),
             Term::Var(name) => {
                 let index = self.prefix.iter().position(|other| other == name).unwrap_or(0);
-                chosen[index].0.clone()
+                chosen[index].clone()
             }
             Term::Any => SampleValue::Unseen(usize::MAX),
         };
         let bits = self.comparisons.iter().enumerate().fold(0, |bits, (index, (comparison, left, right))| {
-            bits | u32::from(sample_holds(*comparison, &datum(left), &datum(right))) << index
+            let order = sample_order(constants, &datum(left), &datum(right));
+            bits | u32::from(comparison.fits(order)) << index
         });
-        let unseen = chosen.iter().all(|(_, unseen)| *unseen);
+        let unseen = !chosen.iter().any(|sample| matches!(sample, SampleValue::Constant(_)));
         match self.valuations.iter().position(|other| *other == bits) {
             Some(index) => self.unseen[index] |= unseen,
             None => {
@@ -195,6 +257,7 @@ impl RigidComparisons {
         }
     }
 
+    /// Returns the constants of the comparisons, and the values that no unseen value behaves like.
     fn constants(&self) -> Vec<Value> {
         let mut constants: Vec<Value> = Vec::new();
         for (_, left, right) in &self.comparisons {
@@ -206,6 +269,21 @@ impl RigidComparisons {
                 }
             }
         }
+        if !self.is_ordered() {
+            return constants;
+        }
+        let has = |kind: Option<SampleKind>| constants.iter().any(|value| SampleKind::of_value(value) == kind);
+        let mut lone = Vec::new();
+        // Numbers or texts are in no order with any constant, as truth values are, unless there are both.
+        if has(None) || has(Some(SampleKind::Number)) && has(Some(SampleKind::Text)) {
+            lone.extend([Value::Bool(false), Value::Bool(true)]);
+        }
+        // The empty text may be the only one below a constant.
+        if constants.iter().any(|value| matches!(value, Value::Text(text) if text.starts_with('\u{0}'))) {
+            lone.push(Value::text(""));
+        }
+        lone.retain(|value| !constants.contains(value));
+        constants.append(&mut lone);
         constants
     }
 }
@@ -224,9 +302,26 @@ fn collect_comparisons(arena: &Arena, f: Formula, found: &mut Vec<RigidCompariso
     }
 }
 
-/// Returns values in every gap between constants of a kind.
-fn sample_between(constants: &[Value]) -> Vec<Value> {
-    let mut values = vec![Value::Bool(false), Value::Bool(true), Value::Integer(0), Value::text("")];
+/// Returns a value never seen for every place below, between and above the constants of each kind.
+fn sample_gaps(constants: &[Value]) -> Vec<SampleValue> {
+    let mut samples = Vec::new();
+    for kind in [SampleKind::Text, SampleKind::Number] {
+        let mut places: Vec<&Value> =
+            constants.iter().filter(|value| SampleKind::of_value(value) == Some(kind)).collect();
+        places.sort();
+        for gap in 0..=places.len() {
+            let before = gap.checked_sub(1).and_then(|before| places.get(before));
+            if !is_adjacent(before.copied(), places.get(gap).copied()) {
+                samples.push(SampleValue::Between(kind, gap));
+            }
+        }
+    }
+    samples
+}
+
+/// Returns values below, between and above constants, as far as there are simple ones.
+fn near_values(constants: &[Value]) -> Vec<Value> {
+    let mut values = Vec::new();
     let mut numbers: Vec<f64> = constants
         .iter()
         .filter_map(|value| match value {
@@ -236,24 +331,43 @@ fn sample_between(constants: &[Value]) -> Vec<Value> {
         })
         .collect();
     numbers.sort_by(f64::total_cmp);
-    let gaps = numbers.windows(2).map(|pair| pair[0] / 2.0 + pair[1] / 2.0);
     let ends = numbers.first().map(|first| first - 1.0).into_iter().chain(numbers.last().map(|last| last + 1.0));
-    values.extend(gaps.chain(ends).filter_map(Value::number));
+    let gaps = numbers.windows(2).map(|pair| pair[0] / 2.0 + pair[1] / 2.0);
+    values.extend(ends.chain(gaps).chain([0.0]).filter_map(Value::number));
     for value in constants {
         if let Value::Text(text) = value {
             values.push(Value::text(format!("{text}\u{0}")));
         }
     }
+    values.extend([Value::text(""), Value::Bool(false), Value::Bool(true)]);
     values
 }
 
-fn sample_holds(comparison: Comparison, left: &SampleValue, right: &SampleValue) -> bool {
+/// Whether no text is between two: a text and the one that directly follows it, or the first of all.
+fn is_adjacent(before: Option<&Value>, after: Option<&Value>) -> bool {
+    match (before, after) {
+        (None, Some(Value::Text(after))) => after.is_empty(),
+        (Some(Value::Text(before)), Some(Value::Text(after))) => after.strip_prefix(&**before) == Some("\u{0}"),
+        _ => false,
+    }
+}
+
+/// Returns the order of two samples; none if they are in no order.
+fn sample_order(constants: &[Value], left: &SampleValue, right: &SampleValue) -> Option<Ordering> {
+    let to_place = |value: &Value, kind: SampleKind, gap: usize| {
+        let is_less =
+            |other: &&Value| SampleKind::of_value(other) == Some(kind) && other.order(value) == Some(Ordering::Less);
+        let less = constants.iter().filter(is_less).count();
+        let order = if less < gap { Ordering::Less } else { Ordering::Greater };
+        (SampleKind::of_value(value) == Some(kind)).then_some(order)
+    };
     match (left, right) {
-        (SampleValue::Value(left), SampleValue::Value(right)) => comparison.holds(left, right),
-        _ => match comparison {
-            Comparison::Equal | Comparison::AtMost | Comparison::AtLeast => left == right,
-            Comparison::Unequal => left != right,
-            Comparison::Less | Comparison::Greater => false,
-        },
+        (SampleValue::Constant(left), SampleValue::Constant(right)) => left.order(right),
+        (SampleValue::Constant(value), SampleValue::Between(kind, gap)) => to_place(value, *kind, *gap),
+        (SampleValue::Between(kind, gap), SampleValue::Constant(value)) => {
+            to_place(value, *kind, *gap).map(Ordering::reverse)
+        }
+        // A formula with an order has one variable, so two places are those of one value.
+        _ => (left == right).then_some(Ordering::Equal),
     }
 }

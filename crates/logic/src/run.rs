@@ -32,10 +32,13 @@ pub struct Run {
 }
 
 impl Monitor {
-    /// Starts a trace that this formula alone follows. A definite verdict latches.
+    /// Starts a trace that this formula alone follows. A definite verdict latches, whatever [`Monitor::after`]
+    /// says: the verdict of a run is about its whole trace.
     pub fn run(&self) -> Run {
         let mut monitors = MonitorSet::new();
-        let id = monitors.add(self.clone(), After::Latch);
+        let mut monitor = self.clone();
+        monitor.after = After::Latch;
+        let id = monitors.add(monitor);
         let trace_state = monitors.start();
         Run { monitors, id, trace_state }
     }

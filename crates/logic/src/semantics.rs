@@ -8,45 +8,45 @@
 //! finite word this is LTL on finite traces (De Giacomo, Vardi 2013), on a lasso LTL with past (Lichtenstein, Pnueli,
 //! Zuck 1985); bounds are those of MTL over points (Koymans 1990).
 
+use std::cmp::Ordering;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::arena::{Arena, Node};
-use crate::comparison::Comparison;
 use crate::facts::{Fact, Facts};
 use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span};
 use crate::measure::{Aggregate, AggregateKind, FixedDecimal, Measure, Quantity};
 use crate::term::{Atom, Term};
 use crate::value::Value;
-use crate::word::{Ending, Layout, Word};
+use crate::word::{Layout, Word};
 
 /// Whether a formula without free variables holds at the first position of a word; `None` if undetermined.
 ///
 /// On a word that stops or repeats and has no unknown facts it is always determined. On the empty finite word no fact
 /// holds, and of the temporal operators those hold that ask for no position: `N G R W Z H T`.
 ///
-/// Quantifiers range over every value there could be: those in the word and in the formula, and values never seen. All
-/// unseen values behave alike, so as many represent them as the formula has variables. A value never seen is in no
-/// known fact, equal to itself alone and in no order with others; while facts may still come or are unknown, its order
-/// is not determined. A comparison with `_`, or with a variable that nothing binds, is false.
+/// Quantifiers range over every value there could be: those in the word and in the formula, and values never seen. A
+/// value never seen is in no known fact and equal to itself alone. There are unseen numbers below, between and above
+/// any numbers, and unseen texts likewise, except below `""` and between a text and the one that directly follows it.
+/// All values in one such gap behave alike, so one represents them, and another if that one is taken. Arithmetic with
+/// an unseen number is undetermined. A comparison with `_`, or with a variable that nothing binds, is false.
 ///
 /// ```
 /// use lictor_logic::{Arena, Ending, Facts, Word, evaluate};
 /// let mut arena = Arena::new();
 /// let p = arena.fact("p");
 /// let always = arena.always(p);
-/// let seen = [Facts::from_names(["p"]), Facts::from_names(["p"])];
+/// let seen = [Facts::parse("p").unwrap(), Facts::parse("p").unwrap()];
 /// assert_eq!(evaluate(&arena, always, &Word { positions: &seen, ending: Ending::Stops }), Some(true));
 /// assert_eq!(evaluate(&arena, always, &Word { positions: &seen, ending: Ending::Open }), None);
 /// ```
 pub fn evaluate(arena: &Arena, f: Formula, word: &Word<'_>) -> Option<bool> {
     let layout = Layout::new(word, arena, f);
-    let domain = domain(arena, f, word.positions);
-    let is_whole = word.ending != Ending::Open && word.positions.iter().all(|facts| facts.unknown.is_empty());
-    Evaluation { arena, layout, domain, is_whole }.table(f, &mut VariableScope::default()).first().copied().flatten()
+    let domain = Domain::new(arena, f, word.positions);
+    Evaluation { arena, layout, domain }.table(f, &mut VariableScope::default()).first().copied().flatten()
 }
 
 /// The value of a subformula at every position of the layout.
@@ -56,8 +56,36 @@ type TruthTable = Rc<[Option<bool>]>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DomainValue<'a> {
     Value(&'a Value),
-    /// The n-th of the values never seen.
+    /// The n-th of the values never seen, if the formula asks for no order.
     Unseen(usize),
+    /// A value never seen, by its place in the order.
+    Between(Place),
+}
+
+/// The place of a value never seen in the order of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    kind: OrderedKind,
+    /// How many known values of the kind are less.
+    gap: usize,
+    /// Its place among unseen values in the same gap.
+    within: u128,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum OrderedKind {
+    Number,
+    Text,
+}
+
+impl OrderedKind {
+    fn of_value(value: &Value) -> Option<OrderedKind> {
+        match value {
+            Value::Bool(_) => None,
+            Value::Integer(_) | Value::Decimal(_) => Some(OrderedKind::Number),
+            Value::Text(_) => Some(OrderedKind::Text),
+        }
+    }
 }
 
 /// The values of variables, and the tables computed under them.
@@ -81,9 +109,7 @@ impl<'a> VariableScope<'a> {
 struct Evaluation<'a> {
     arena: &'a Arena,
     layout: Layout<'a>,
-    domain: Vec<DomainValue<'a>>,
-    /// Whether no unseen value can come.
-    is_whole: bool,
+    domain: Domain<'a>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -100,7 +126,11 @@ impl<'a> Evaluation<'a> {
                 None => None,
             }),
             Node::Compare(comparison, left, right) => {
-                self.everywhere(self.compare(*comparison, scope.datum(left), scope.datum(right)))
+                let holds = match (scope.datum(left), scope.datum(right)) {
+                    (Some(left), Some(right)) => comparison.fits(self.domain.order(left, right)),
+                    _ => false,
+                };
+                self.everywhere(Some(holds))
             }
             Node::Measure(comparison, left, right) => {
                 let (left, right) = (self.measure(left, scope), self.measure(right, scope));
@@ -161,9 +191,9 @@ impl<'a> Evaluation<'a> {
         };
         let mut inner = VariableScope { binding: scope.binding.clone(), ..VariableScope::default() };
         let mut result = self.everywhere(Some(quantifier == Quantifier::Forall));
-        for datum in &self.domain {
+        for datum in self.domain.choices(&scope.binding) {
             inner.binding.truncate(scope.binding.len());
-            inner.binding.push((variable, *datum));
+            inner.binding.push((variable, datum));
             let table = self.quantify(quantifier, rest, body, &inner);
             result = match quantifier {
                 Quantifier::Forall => self.tabulate(|i| and(result[i], table[i])),
@@ -180,8 +210,11 @@ impl<'a> Evaluation<'a> {
             Measure::Term(term) => {
                 let quantity = match scope.datum(term) {
                     Some(DomainValue::Value(value)) => Quantity::from_value(value),
-                    // An unseen value has no number.
-                    Some(DomainValue::Unseen(_)) | None => Quantity::Nothing,
+                    // It may be any number of its gap.
+                    Some(DomainValue::Unseen(_) | DomainValue::Between(Place { kind: OrderedKind::Number, .. })) => {
+                        Quantity::Unknown
+                    }
+                    Some(DomainValue::Between(Place { kind: OrderedKind::Text, .. })) | None => Quantity::Nothing,
                 };
                 positions.map(|_| quantity.clone()).collect()
             }
@@ -214,10 +247,9 @@ impl<'a> Evaluation<'a> {
             return;
         };
         // The body holds for no unseen value: other formulas are refused.
-        for datum in &self.domain {
-            let DomainValue::Value(value) = datum else { continue };
+        for value in &self.domain.known {
             inner.binding.truncate(scope.binding.len());
-            inner.binding.push((variable, *datum));
+            inner.binding.push((variable, DomainValue::Value(value)));
             self.happenings(rest, body, &inner, first.or(Some(value)), happened);
         }
     }
@@ -261,25 +293,6 @@ impl<'a> Evaluation<'a> {
                 let count = FixedDecimal::from_whole(numbers.len() as u64);
                 number(numbers.into_iter().fold(FixedDecimal::ZERO, FixedDecimal::saturating_add).divide(count))
             }
-        }
-    }
-
-    fn compare(
-        &self,
-        comparison: Comparison,
-        left: Option<DomainValue<'_>>,
-        right: Option<DomainValue<'_>>,
-    ) -> Option<bool> {
-        let (Some(left), Some(right)) = (left, right) else { return Some(false) };
-        match (left, right) {
-            (DomainValue::Value(left), DomainValue::Value(right)) => Some(comparison.holds(left, right)),
-            // Every value compares with itself alike.
-            (left, right) if left == right => Some(comparison.holds(&Value::Bool(true), &Value::Bool(true))),
-            _ => match comparison {
-                Comparison::Equal => Some(false),
-                Comparison::Unequal => Some(true),
-                _ => self.is_whole.then_some(false),
-            },
         }
     }
 
@@ -417,44 +430,151 @@ fn known<'a>(atom: &'a Atom, facts: &Facts, scope: &VariableScope<'a>) -> Option
     if facts.unknown.iter().any(might_fit) { None } else { Some(false) }
 }
 
-/// Returns all values that a variable can have; empty if the formula has none.
-fn domain<'a>(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Vec<DomainValue<'a>> {
-    let (mut constants, mut variables) = (Vec::new(), 0);
-    let mut seen = FxHashMap::default();
-    let mut open = vec![f];
-    while let Some(f) = open.pop() {
-        if seen.insert(f, ()).is_some() {
-            continue;
-        }
-        let node = &arena[f];
-        match node {
-            Node::Fact(atom) => constants.extend(&atom.terms),
-            Node::Compare(_, left, right) => constants.extend([left, right]),
-            Node::Measure(_, left, right) => {
-                constants.extend(left.terms().into_iter().chain(right.terms()));
-                // Variables of aggregates range over seen values.
-                variables += 1;
+static FALSE_VALUE: Value = Value::Bool(false);
+static TRUE_VALUE: Value = Value::Bool(true);
+/// The least text.
+static EMPTY_TEXT: LazyLock<Value> = LazyLock::new(|| Value::text(""));
+
+/// The values that a variable can have.
+struct Domain<'a> {
+    /// The values in the formula and in the word, and those that no other value behaves like.
+    known: Vec<&'a Value>,
+    /// Those that are numbers or texts, in their order.
+    numbers: Vec<&'a Value>,
+    texts: Vec<&'a Value>,
+    /// Whether the formula compares values by more than equality.
+    is_ordered: bool,
+    /// How many variables the formula has.
+    variables: usize,
+}
+
+impl<'a> Domain<'a> {
+    fn new(arena: &'a Arena, f: Formula, positions: &'a [Facts]) -> Domain<'a> {
+        let (mut constants, mut variables, mut is_ordered) = (Vec::new(), 0, false);
+        let mut seen = FxHashMap::default();
+        let mut open = vec![f];
+        while let Some(f) = open.pop() {
+            if seen.insert(f, ()).is_some() {
+                continue;
             }
-            Node::Quantified(_, bound, _) => variables += bound.len(),
-            _ => {}
+            let node = &arena[f];
+            match node {
+                Node::Fact(atom) => constants.extend(&atom.terms),
+                Node::Compare(comparison, left, right) => {
+                    constants.extend([left, right]);
+                    is_ordered |= comparison.is_order();
+                }
+                Node::Measure(_, left, right) => {
+                    constants.extend(left.terms().into_iter().chain(right.terms()));
+                    // Variables of aggregates range over seen values.
+                    variables += 1;
+                }
+                Node::Quantified(_, bound, _) => variables += bound.len(),
+                _ => {}
+            }
+            open.extend(node.operands());
         }
-        open.extend(node.operands());
+        let mut domain = Domain { known: Vec::new(), numbers: Vec::new(), texts: Vec::new(), is_ordered, variables };
+        if variables == 0 {
+            return domain;
+        }
+        let unknown = positions.iter().flat_map(|facts| &facts.unknown).flat_map(|atom| &atom.terms);
+        let terms = constants.into_iter().chain(unknown).filter_map(|term| match term {
+            Term::Value(value) => Some(value),
+            _ => None,
+        });
+        let known = positions.iter().flat_map(|facts| &facts.known).flat_map(|fact| &fact.values);
+        for value in terms.chain(known) {
+            domain.add(value);
+        }
+        if is_ordered {
+            [&FALSE_VALUE, &TRUE_VALUE, &*EMPTY_TEXT].into_iter().for_each(|value| domain.add(value));
+        }
+        domain.numbers.sort();
+        domain.texts.sort();
+        domain
     }
-    if variables == 0 {
-        return Vec::new();
-    }
-    let unknown = positions.iter().flat_map(|facts| &facts.unknown).flat_map(|atom| &atom.terms);
-    let terms = constants.into_iter().chain(unknown).filter_map(|term| match term {
-        Term::Value(value) => Some(value),
-        _ => None,
-    });
-    let known = positions.iter().flat_map(|facts| &facts.known).flat_map(|fact| &fact.values);
-    let mut domain: Vec<DomainValue<'a>> = Vec::new();
-    for value in terms.chain(known) {
-        if !domain.contains(&DomainValue::Value(value)) {
-            domain.push(DomainValue::Value(value));
+
+    fn add(&mut self, value: &'a Value) {
+        if self.known.contains(&value) {
+            return;
+        }
+        self.known.push(value);
+        match OrderedKind::of_value(value) {
+            Some(OrderedKind::Number) => self.numbers.push(value),
+            Some(OrderedKind::Text) => self.texts.push(value),
+            None => {}
         }
     }
-    domain.extend((0..variables).map(DomainValue::Unseen));
-    domain
+
+    fn of_kind(&self, kind: OrderedKind) -> &[&'a Value] {
+        match kind {
+            OrderedKind::Number => &self.numbers,
+            OrderedKind::Text => &self.texts,
+        }
+    }
+
+    /// Returns one value for each kind of choice that a further variable has, beside those chosen for others.
+    fn choices(&self, chosen: &[(&'a Arc<str>, DomainValue<'a>)]) -> Vec<DomainValue<'a>> {
+        let mut choices: Vec<DomainValue<'a>> = self.known.iter().map(|value| DomainValue::Value(value)).collect();
+        if !self.is_ordered {
+            choices.extend((0..self.variables).map(DomainValue::Unseen));
+            return choices;
+        }
+        for kind in [OrderedKind::Number, OrderedKind::Text] {
+            for gap in (0..=self.of_kind(kind).len()).filter(|gap| self.has_room(kind, *gap)) {
+                let mut taken: Vec<u128> = chosen
+                    .iter()
+                    .filter_map(|(_, datum)| match datum {
+                        DomainValue::Between(place) if (place.kind, place.gap) == (kind, gap) => Some(place.within),
+                        _ => None,
+                    })
+                    .collect();
+                taken.sort_unstable();
+                taken.dedup();
+                // The ends are no places themselves, and nesting is far too shallow to use up the places in between.
+                let ends: Vec<u128> = [0].into_iter().chain(taken.iter().copied()).chain([u128::MAX]).collect();
+                let free = ends.windows(2).map(|pair| pair[0] + (pair[1] - pair[0]) / 2);
+                let places = free.chain(taken).map(|within| Place { kind, gap, within });
+                choices.extend(places.map(DomainValue::Between));
+            }
+        }
+        choices
+    }
+
+    /// Whether there are values after so many known ones of a kind, and before the next.
+    fn has_room(&self, kind: OrderedKind, gap: usize) -> bool {
+        match (gap.checked_sub(1).map(|before| self.texts.get(before)), self.texts.get(gap)) {
+            _ if kind == OrderedKind::Number => true,
+            (Some(Some(Value::Text(before))), Some(Value::Text(after))) => {
+                after.strip_prefix(&**before) != Some("\u{0}")
+            }
+            // There is no text below the first, which is empty.
+            (before, _) => before.is_some(),
+        }
+    }
+
+    /// Returns the order of two values; none if they are in no order.
+    fn order(&self, left: DomainValue<'_>, right: DomainValue<'_>) -> Option<Ordering> {
+        match (left, right) {
+            (DomainValue::Value(left), DomainValue::Value(right)) => left.order(right),
+            (DomainValue::Between(left), DomainValue::Between(right)) => {
+                (left.kind == right.kind).then(|| left.cmp(&right))
+            }
+            (DomainValue::Value(value), DomainValue::Between(place)) => self.order_to_place(value, place),
+            (DomainValue::Between(place), DomainValue::Value(value)) => {
+                self.order_to_place(value, place).map(Ordering::reverse)
+            }
+            // Of unseen values without a place, only equality is asked.
+            (left, right) => (left == right).then_some(Ordering::Equal),
+        }
+    }
+
+    fn order_to_place(&self, value: &Value, place: Place) -> Option<Ordering> {
+        if OrderedKind::of_value(value) != Some(place.kind) {
+            return None;
+        }
+        let less = self.of_kind(place.kind).partition_point(|known| *known < value);
+        Some(if less < place.gap { Ordering::Less } else { Ordering::Greater })
+    }
 }

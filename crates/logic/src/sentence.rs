@@ -1,27 +1,35 @@
 //! From what the engine works on back to formulas that people read.
 //!
-//! A residual is written as a formula about the rest of the trace alone. Memory of the past becomes a formula too: a
-//! `since` that already holds is `(f S g) | H f`, and the last `k` positions that a bound still allows are those within
-//! `k` of the first. A deadline is shown as the time left.
+//! A residual is written as a formula about the rest of the trace alone, which begins now. Memory of the past becomes a
+//! formula too: a `since` that already holds is `(f S g) | H f`, and the positions that a bound still allows are those
+//! within the rest of the bound from the first one, `O[0,2s] !(Y true)`. A deadline is shown as the time left.
+//!
+//! The residual of a quantified formula has a part for each binding with a state of its own, and one for all others,
+//! which names the exceptions.
 
 use std::fmt;
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::{Arena, Node};
+use crate::cache::Cache;
 use crate::compile::CompiledFormula;
 use crate::dnf::Dnf;
 use crate::formula::{Binary, Formula, Quantifier, Unary};
 use crate::interval::{Interval, Span, Time};
-use crate::norm::{FOREVER, Norm, NormNode, Norms, Slot, Start};
+use crate::norm::{Clock, FOREVER, Mark, Norm, NormNode, Norms, Slot, Start};
 use crate::probe::{Binding, FactPattern, PatternTerm, Probe};
 use crate::satisfiability::Satisfiability;
+use crate::scope::is_free;
 use crate::skeleton::Skeleton;
 use crate::spelling::Spelling;
 use crate::state::{Point, Residual};
 use crate::term::{Atom, Term};
 
 /// A formula together with its arena.
+///
+/// A residual that is too long to read has notes in place of its parts; [`Sentence::is_whole`] tells.
 #[derive(Clone, Debug)]
 pub struct Sentence {
     /// Where the formula lives.
@@ -36,6 +44,19 @@ impl Sentence {
         let mut arena = Arena::new();
         let formula = arena.truth(truth);
         Sentence { arena, formula }
+    }
+
+    /// Whether it is a formula to its last part, without a note in place of parts that were left out.
+    pub fn is_whole(&self) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut open = vec![self.formula];
+        while let Some(f) = open.pop() {
+            match &self.arena[f] {
+                Node::Fact(atom) if atom.name.starts_with(NOTE_SIGN) => return false,
+                node => open.extend(node.operands().into_iter().filter(|operand| seen.insert(*operand))),
+            }
+        }
+        true
     }
 
     /// Returns the formula in a spelling.
@@ -73,6 +94,14 @@ impl<'a> ResidualWriter<'a> {
     pub(crate) fn of_letters(arena: &'a mut Arena, compiled: &'a CompiledFormula) -> ResidualWriter<'a> {
         ResidualWriter { arena, compiled, binding: &[], times: &[], now: Time(0), written: FxHashMap::default() }
     }
+}
+
+/// The first character of a note; the name of no fact begins with it.
+const NOTE_SIGN: char = '(';
+
+/// Returns a note in place of a formula.
+pub(crate) fn write_note(arena: &mut Arena, note: &str) -> Formula {
+    arena.fact(&format!("{NOTE_SIGN}{note})"))
 }
 
 /// The most parts of a residual that is written out. A longer one is written as a note of its length.
@@ -167,19 +196,19 @@ impl ResidualWriter<'_> {
             NormNode::Previous { f, was: false } => self.write_unary(Unary::Previous, Interval::UNBOUNDED, *f, norms),
             NormNode::Since { span, left, f, g } => {
                 let since = self.write_since(step_interval(0, *span), *f, *g, norms);
-                if *left == 0 { since } else { self.write_continued(since, *left, *f, norms, true) }
+                self.write_continued(since, &steps_left(*left), *f, norms, true)
             }
             NormNode::Trigger { span, left, f, g } => {
                 let trigger = self.write_trigger(step_interval(0, *span), *f, *g, norms);
-                if *left == 0 { trigger } else { self.write_continued(trigger, *left, *f, norms, false) }
+                self.write_continued(trigger, &steps_left(*left), *f, norms, false)
             }
             NormNode::TimedSince { clock, marks, f, g } => {
                 let since = self.write_since(self.clock_bound(*clock), *f, *g, norms);
-                if marks.is_empty() { since } else { self.write_continued(since, FOREVER, *f, norms, true) }
+                self.write_continued(since, &self.times_left(*clock, marks), *f, norms, true)
             }
             NormNode::TimedTrigger { clock, marks, f, g } => {
                 let trigger = self.write_trigger(self.clock_bound(*clock), *f, *g, norms);
-                if marks.is_empty() { trigger } else { self.write_continued(trigger, FOREVER, *f, norms, false) }
+                self.write_continued(trigger, &self.times_left(*clock, marks), *f, norms, false)
             }
         }
     }
@@ -215,31 +244,50 @@ impl ResidualWriter<'_> {
         }
     }
 
-    /// Returns a `since` that already holds: it stays true while `f` does, for `left` positions more. A broken trigger
-    /// is dual.
-    fn write_continued(&mut self, fresh: Formula, left: u32, f: Norm, norms: &Norms, since: bool) -> Formula {
-        let f = self.write_norm(f, norms);
+    /// Returns a `since` that holds by earlier positions as long as `f` does and the first position is within one of the
+    /// bounds. A broken trigger is dual.
+    fn write_continued(&mut self, fresh: Formula, left: &[Interval], f: Norm, norms: &Norms, since: bool) -> Formula {
+        if left.is_empty() {
+            return fresh;
+        }
         let truth = self.arena.truth(true);
         let first = self.arena.unary(Unary::Previous, truth);
         let first = self.arena.not(first);
-        if since {
-            let held = self.arena.unary(Unary::Historically, f);
-            if left == FOREVER {
-                return self.arena.or([fresh, held]);
-            }
-            let soon = self.arena.insert(Node::Unary(Unary::Once, step_interval(0, left - 1), first));
-            let held = self.arena.and([held, soon]);
-            self.arena.or([fresh, held])
-        } else {
-            let mended = self.arena.unary(Unary::Once, f);
-            if left == FOREVER {
-                return self.arena.and([fresh, mended]);
-            }
-            let soon = self.arena.insert(Node::Unary(Unary::Once, step_interval(0, left - 1), first));
-            let late = self.arena.not(soon);
-            let mended = self.arena.or([mended, late]);
-            self.arena.and([fresh, mended])
+        let mut within = Vec::with_capacity(left.len());
+        for interval in left.iter().filter(|interval| !is_everything(**interval)) {
+            within.push(self.arena.insert(Node::Unary(Unary::Once, *interval, first)));
         }
+        // A bound that ends never says nothing.
+        let within = (within.len() == left.len()).then(|| self.arena.or(within));
+        let f_written = self.write_norm(f, norms);
+        if since {
+            let held = (f != Norms::TRUE).then(|| self.arena.unary(Unary::Historically, f_written));
+            let held = self.arena.and(held.into_iter().chain(within));
+            self.write_either(vec![fresh, held])
+        } else {
+            let mended = (f != Norms::FALSE).then(|| self.arena.unary(Unary::Once, f_written));
+            let late = within.map(|within| self.arena.not(within));
+            let mended = self.arena.or(mended.into_iter().chain(late));
+            if self.arena[mended] == Node::False { mended } else { self.arena.and([fresh, mended]) }
+        }
+    }
+
+    /// Returns when remembered moments count, seen from the first position of the rest.
+    fn times_left(&self, clock: u8, marks: &[Mark]) -> Vec<Interval> {
+        let Clock { from, to } = self.compiled.skeleton.clocks[usize::from(clock)];
+        let left = |mark: &Mark| {
+            let begun = match mark {
+                Mark::At { slot, .. } => self.times.get(usize::from(*slot)).copied(),
+                Mark::Now => None,
+            };
+            let gone = begun.map_or(Span(0), |begun| self.now.since(begun));
+            let to = match to {
+                Some(to) => Some(Span(to.0.checked_sub(gone.0)?)),
+                None => None,
+            };
+            Some(Interval::Time { from: Span(from.0.saturating_sub(gone.0)), to })
+        };
+        marks.iter().filter_map(left).collect()
     }
 
     fn write_unary(&mut self, operator: Unary, interval: Interval, f: Norm, norms: &Norms) -> Formula {
@@ -363,29 +411,44 @@ impl ResidualWriter<'_> {
         }
         result
     }
-
-    /// Returns the formula with a `forall` in front for the variables without a value.
-    pub(crate) fn quantify_open(&mut self, f: Formula) -> Formula {
-        let mut open = self.compiled.prefix.iter().enumerate().filter(|(index, variable)| {
-            !matches!(self.binding.get(*index), Some(Some(_))) && crate::scope::is_free(self.arena, f, variable)
-        });
-        let variables: Vec<_> = open.by_ref().map(|(_, variable)| variable.clone()).collect();
-        if variables.is_empty() {
-            return f;
-        }
-        let kind = if self.compiled.negated { Quantifier::Exists } else { Quantifier::Forall };
-        self.arena.insert(Node::Quantified(kind, variables.into(), f))
-    }
 }
 
 fn step_interval(from: u32, to: u32) -> Interval {
     Interval::Steps { from, to: (to != FOREVER).then_some(to) }
 }
 
-/// Returns the residual of a point as a formula, or a note in its place if it is too long to read.
+/// Returns when a memory of so many more positions counts, seen from the first position of the rest.
+fn steps_left(left: u32) -> Vec<Interval> {
+    match left {
+        0 => Vec::new(),
+        FOREVER => vec![Interval::UNBOUNDED],
+        _ => vec![step_interval(0, left - 1)],
+    }
+}
+
+/// Whether a bound excludes nothing.
+fn is_everything(interval: Interval) -> bool {
+    matches!(interval, Interval::Steps { from: 0, to: None } | Interval::Time { from: Span(0), to: None })
+}
+
+/// Returns the residual of a point as a formula, for all values of the variables without one.
 pub(crate) fn residual_formula(
     compiled: &CompiledFormula,
-    cache: &mut crate::cache::Cache,
+    cache: &mut Cache,
+    arena: &mut Arena,
+    point: &Point,
+    binding: &Binding,
+    now: Time,
+) -> Formula {
+    let body = residual_body(compiled, cache, arena, point, binding, now);
+    quantify_open(compiled, arena, binding, body)
+}
+
+/// Returns the residual of a point as a formula, or a note in its place if it is too long to read. Variables without a
+/// value are free.
+pub(crate) fn residual_body(
+    compiled: &CompiledFormula,
+    cache: &mut Cache,
     arena: &mut Arena,
     point: &Point,
     binding: &Binding,
@@ -397,9 +460,22 @@ pub(crate) fn residual_formula(
         let f = writer.write_residual(residual, norms, satisfy);
         let parts = writer.arena.size(f);
         if parts > MAX_RESIDUAL_PARTS {
-            // No formula can contain a fact of this name.
-            return writer.arena.fact(&format!("(a formula of more than {MAX_RESIDUAL_PARTS} parts)"));
+            return write_note(writer.arena, &format!("a formula of more than {MAX_RESIDUAL_PARTS} parts"));
         }
-        writer.quantify_open(f)
+        f
     })
+}
+
+/// Returns the formula with a quantifier in front for the variables without a value.
+pub(crate) fn quantify_open(compiled: &CompiledFormula, arena: &mut Arena, binding: &Binding, f: Formula) -> Formula {
+    let is_open = |(index, variable): &(usize, &Arc<str>)| {
+        !matches!(binding.get(*index), Some(Some(_))) && is_free(arena, f, variable)
+    };
+    let variables: Vec<Arc<str>> =
+        compiled.prefix.iter().enumerate().filter(is_open).map(|(_, variable)| variable.clone()).collect();
+    if variables.is_empty() {
+        return f;
+    }
+    let kind = if compiled.negated { Quantifier::Exists } else { Quantifier::Forall };
+    arena.insert(Node::Quantified(kind, variables.into(), f))
 }

@@ -105,6 +105,7 @@ impl Snapshot {
 impl MonitorSet {
     /// Returns the state of a trace as data.
     pub fn snapshot(&self, trace_state: &TraceState) -> Snapshot {
+        self.check_owner(trace_state);
         let mut formulas = Vec::with_capacity(trace_state.states.len());
         let mut states = Vec::new();
         for (index, monitor_state) in trace_state.states.iter().enumerate() {

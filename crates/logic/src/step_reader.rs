@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::after::After;
 use crate::bindings::Bindings;
-use crate::cache::{SATISFIED_STATE, VIOLATED_STATE};
+use crate::cache::{SATISFIED_STATE, VIOLATED_STATE, definite_state};
 use crate::data::PositionFacts;
 use crate::facts::Facts;
 use crate::interval::Time;
@@ -40,6 +40,7 @@ impl StepReader<'_> {
 
 impl MonitorSet {
     pub(crate) fn read(&mut self, trace_state: &mut TraceState, observation: &Observation, facts: Option<&Facts>) {
+        self.claim(trace_state);
         self.scratch.decided.clear();
         if facts.is_none() && self.is_unaffected(trace_state, observation) {
             trace_state.positions += 1;
@@ -262,7 +263,11 @@ impl MonitorSet {
                 }
                 return;
             }
-            if monitor_state.number <= VIOLATED_STATE && entry.after == After::Latch && monitor_state.decided_at > 0 {
+            if monitor_state.number <= VIOLATED_STATE && entry.after == After::Latch {
+                // A verdict that was found before this position is still to be reported.
+                if monitor_state.decided_at == 0 {
+                    self.settle_state(trace_state, monitor);
+                }
                 return;
             }
         }
@@ -377,7 +382,7 @@ impl MonitorSet {
                 monitor_state.set_state(start);
             }
             After::Latch => {
-                monitor_state.number = if verdict == Verdict::Satisfied { SATISFIED_STATE } else { VIOLATED_STATE };
+                monitor_state.number = definite_state(verdict);
                 monitor_state.extended = None;
             }
         }
@@ -398,6 +403,7 @@ impl MonitorSet {
         };
         if monitor_state.extended.is_none() && monitor_state.number <= VIOLATED_STATE && is_new {
             let verdict = if monitor_state.number == SATISFIED_STATE { Verdict::Satisfied } else { Verdict::Violated };
+            let verdict = entry.monitor.apply_polarity(verdict);
             monitor_state.decide(verdict, trace_state.positions);
             self.scratch.decided.push(Conclusion { monitor: MonitorId(monitor), verdict, binding: None });
             if entry.after == After::Reset {
@@ -428,7 +434,7 @@ impl MonitorSet {
             let by = self.scratch.bindings.iter().find(|(other, _)| *other == verdict);
             let binding = by.and_then(|(_, binding)| binding.clone()).map(<[Option<Value>]>::into_vec);
             // The state of the negated formula for an `exists`; `judge` applies the polarity.
-            monitor_state.number = if verdict == Verdict::Satisfied { SATISFIED_STATE } else { VIOLATED_STATE };
+            monitor_state.number = definite_state(verdict);
             monitor_state.extended = None;
             let verdict = entry.monitor.apply_polarity(verdict);
             monitor_state.decide(verdict, trace_state.positions);

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use crate::bindings::Bindings;
 use crate::data::DataStore;
 use crate::interval::Time;
+use crate::set_identity::SetStamp;
 use crate::state::Point;
 use crate::verdict::Verdict;
 
 /// The state of one trace with every monitor of a [`MonitorSet`](crate::MonitorSet). A clone is independent.
+///
+/// It belongs to the set that read it last, and to clones made of that set later. Other sets panic on it.
 #[derive(Clone, Debug, Default)]
 pub struct TraceState {
+    /// The set that read it last.
+    pub(crate) stamp: SetStamp,
     pub(crate) states: Vec<MonitorState>,
     /// Positions read.
     pub(crate) positions: u64,
@@ -110,7 +115,7 @@ impl TraceState {
 
     pub(crate) fn resumed(states: Vec<MonitorState>, positions: u64, clock: Option<Time>) -> TraceState {
         let marks = vec![[0; 2]; states.len().div_ceil(64)];
-        TraceState { states, positions, clock, marks }
+        TraceState { stamp: SetStamp::default(), states, positions, clock, marks }
     }
 
     pub(crate) fn push_state(&mut self, monitor_state: MonitorState) {

@@ -12,11 +12,13 @@ mod search;
 
 use std::sync::Arc;
 
+use crate::after::After;
 use crate::arena::{Arena, Node};
+use crate::compile_error::CompileError;
 use crate::facts::{Fact, Facts};
 use crate::formula::Formula;
 use crate::interval::Time;
-use crate::monitor::{Monitor, replace_in_always};
+use crate::monitor::{Monitor, not_an_invariant, replace_in_always};
 use crate::monitor_set::Conclusion;
 use crate::sentence::Sentence;
 use crate::term::{Atom, Term};
@@ -94,7 +96,7 @@ impl Witness {
     /// Finds why a formula has a definite verdict on a trace, or on the trace if it ends (`at_end`); none without a
     /// definite verdict, or if the formula cannot be monitored.
     pub fn find(arena: &Arena, formula: Formula, trace: &[Moment], at_end: bool) -> Option<Witness> {
-        Prover::new(arena, formula)?.find(trace, at_end, &[])
+        Prover::new(arena, formula).ok()?.find(trace, at_end, &[])
     }
 
     /// Finds why a formula `G f`, with `f` about the past and the present, fails at the last entry of a trace,
@@ -105,7 +107,7 @@ impl Witness {
         trace: &[Moment],
         binding: &[(Arc<str>, Value)],
     ) -> Option<Witness> {
-        Prover::each(arena, formula)?.find(trace, false, binding)
+        Prover::with_after(arena, formula, After::Each).ok()?.find(trace, false, binding)
     }
 }
 
@@ -126,30 +128,30 @@ pub struct Prover {
 }
 
 impl Prover {
-    /// Returns a prover for a formula whose verdict is decided once; none if it cannot be monitored.
-    pub fn new(arena: &Arena, formula: Formula) -> Option<Prover> {
+    /// Returns a prover for a formula whose verdict is decided once. The error says why it cannot be monitored.
+    pub fn new(arena: &Arena, formula: Formula) -> Result<Prover, CompileError> {
+        let monitor = Monitor::new(arena, formula)?;
         let sentence = Sentence { arena: arena.clone(), formula };
-        let monitor = Monitor::new(arena, formula).ok()?;
-        Some(Prover {
-            alone: BindingEngine::new(monitor),
-            sentence,
-            is_each: false,
-            has_residuals: true,
-            together: None,
-        })
+        Ok(Prover { alone: BindingEngine::new(monitor), sentence, is_each: false, has_residuals: true, together: None })
     }
 
-    /// Returns a prover for a formula `G f`, with `f` about the past and the present, that fails at the last entry of
-    /// traces, independent of earlier failures; none for other shapes.
-    pub fn each(arena: &Arena, formula: Formula) -> Option<Prover> {
+    /// Returns a prover for the verdicts of a monitor with this behavior after a definite verdict.
+    ///
+    /// With [`After::Each`] it explains why `G f` fails at the last entry of a trace, independent of earlier failures;
+    /// formulas that [`Monitor::with_after`] refuses are an error.
+    pub fn with_after(arena: &Arena, formula: Formula, after: After) -> Result<Prover, CompileError> {
+        match after {
+            After::Latch | After::Reset => return Prover::new(arena, formula),
+            After::Each => arena.require(formula)?,
+        }
         let mut asked = Arena::new();
         let formula = asked.copy(arena, formula);
         let here = |arena: &mut Arena, f| {
             let here = arena.fact(HERE_FACT);
             arena.implies(here, f)
         };
-        let formula = replace_in_always(&mut asked, formula, &here)?;
-        Some(Prover { is_each: true, ..Prover::new(&asked, formula)? })
+        let formula = replace_in_always(&mut asked, formula, &here).ok_or_else(not_an_invariant)?;
+        Ok(Prover { is_each: true, ..Prover::new(&asked, formula)? })
     }
 
     /// Returns a prover that does not compute what had to hold after each step.
@@ -179,7 +181,7 @@ impl Prover {
         }
         let mut marked = trace.to_vec();
         if let Some(Moment::Position(facts)) = marked.last_mut() {
-            facts.known.push(Fact::from(HERE_FACT));
+            facts.known.push(Fact::new(HERE_FACT, []));
         }
         let mut witness = self.find_decided(&marked, at_end, binding, budget)?;
         for step in &mut witness.steps {
@@ -202,7 +204,7 @@ impl Prover {
         if !binding.is_empty() {
             // Only some variables have values: the formula is instantiated with those.
             let ground = self.instantiate(binding);
-            let mut prover = Prover::new(&ground.arena, ground.formula)?;
+            let mut prover = Prover::new(&ground.arena, ground.formula).ok()?;
             prover.has_residuals = self.has_residuals;
             let found = prover.find_decided(trace, at_end, &[], budget)?;
             return Some(Witness { binding: binding.iter().cloned().chain(found.binding).collect(), ..found });

@@ -238,7 +238,7 @@ impl<'a> Merger<'a> {
             return;
         };
         for stated in merged.properties.iter_mut().filter(|stated| glob.matches(&stated.property.id)) {
-            let fits = |(arena, formula): &(Arena, Formula)| Monitor::each(arena, *formula).is_ok();
+            let fits = |(arena, formula): &(Arena, Formula)| Monitor::with_after(arena, *formula, After::Each).is_ok();
             if settings.after == Some(After::Each) && !stated.formula.as_ref().is_none_or(fits) {
                 let message = format!("`after: each` does not fit the formula of `{}`", stated.property.id);
                 let problem = source.problem(change.span.clone(), "policy.after", message);

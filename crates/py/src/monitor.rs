@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lictor_logic::{After, Moment, Monitor as Compiled, MonitorId, MonitorSet, Time, TraceState, Verdict, Witness};
+use lictor_logic::{Moment, Monitor as Compiled, MonitorId, MonitorSet, Time, TraceState, Verdict, Witness};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -50,7 +50,7 @@ impl Following {
             Error::Formula.with(format!("{message}\n  {}\n  hint: {hint}", formula.text()))
         })?;
         let mut watch = MonitorSet::new();
-        let id = watch.add(compiled, After::Latch);
+        let id = watch.add(compiled);
         let standing = watch.start();
         Ok(Following { watch, id, standing, decided_at: None })
     }

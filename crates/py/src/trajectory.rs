@@ -6,7 +6,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use lictor_logic::{
-    After, Facts, Monitor as Compiled, MonitorId, MonitorSet, Name, Observation, Spelling, TraceState, Verdict,
+    Facts, Monitor as Compiled, MonitorId, MonitorSet, Name, Observation, Spelling, TraceState, Verdict,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PyMapping, PyString};
@@ -221,7 +221,7 @@ impl Trajectory {
             let compiled = Compiled::new(&formula.arena, formula.id).map_err(|error| {
                 Error::Formula.with(format!("`{name}`: {}\n  hint: {}", error.message(), error.hint()))
             })?;
-            let id = watch.add(compiled, After::Latch);
+            let id = watch.add(compiled);
             let shown = formula.arena.show(formula.id, Spelling::Letters).to_string();
             let verdict = Verdict::Inconclusive;
             named.push(Named { name: name.clone(), formula: shown, id, verdict, violated_at: None });

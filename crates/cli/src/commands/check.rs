@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{anyhow, bail};
-use lictor_logic::{Analysis, Arena, Facts, Moment, Spelling, relate, vacuity};
+use lictor_logic::{After, Analysis, Arena, Facts, Moment, Spelling, relate, vacuity};
 
 use crate::args::{CheckArgs, Document};
 use crate::commands::check_policy;
@@ -19,8 +19,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         return check_policy::run(policy, logs, out);
     }
     let listed = match &args.formulas {
-        Some(path) => formulas::from_file(path)?,
-        None => formulas::from_arguments(&args.given)?,
+        Some(path) => formulas::from_file(path, After::Latch)?,
+        None => formulas::from_arguments(&args.given, After::Latch)?,
     };
     let spelling = args.spelling.get();
     let trace = args.trace.as_deref().map(read_positions).transpose()?;

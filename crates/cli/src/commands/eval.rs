@@ -68,9 +68,10 @@ fn inputs(args: &EvalArgs) -> anyhow::Result<(Vec<ListedFormula>, &[String])> {
     if let Some(formula) = formula.filter(|it| Path::new(it).is_file() && !traces.iter().any(is_there)) {
         bail!("`{formula}` is a file, not a formula\n  hint: the formula comes first, then the trace");
     }
+    let after = After::from(args.after);
     let formulas = match (&args.formulas, formula) {
-        (Some(path), _) => formulas::from_file(path)?,
-        (None, formula) => formulas::from_arguments(formula.map_or(&[], std::slice::from_ref))?,
+        (Some(path), _) => formulas::from_file(path, after)?,
+        (None, formula) => formulas::from_arguments(formula.map_or(&[], std::slice::from_ref), after)?,
     };
     Ok((formulas, traces))
 }

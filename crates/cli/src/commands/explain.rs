@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{anyhow, bail};
-use lictor_logic::{Analysis, Automaton, Facts, Spelling, Verdict};
+use lictor_logic::{After, Analysis, Automaton, Facts, Spelling, Verdict};
 use serde::Serialize;
 
 use crate::args::{Document, ExplainArgs};
@@ -18,7 +18,7 @@ const MAX_LISTED_STATES: usize = 40;
 
 /// Explains a formula.
 pub(crate) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let listed = formulas::from_arguments(std::slice::from_ref(&args.formula))?;
+    let listed = formulas::from_arguments(std::slice::from_ref(&args.formula), After::Latch)?;
     let [listed] = &listed[..] else { bail!("no formula given") };
     let mut analysis = Analysis::new(&listed.arena, listed.formula).map_err(|error| anyhow!("{error}"))?;
     let spelling = args.spelling.get();

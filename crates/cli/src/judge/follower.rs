@@ -45,8 +45,7 @@ impl<'a> Follower<'a> {
     /// Returns a follower before the first line.
     pub(super) fn new(formulas: &'a [ListedFormula], options: EvalOptions) -> Follower<'a> {
         let mut watch = MonitorSet::new();
-        let ids: Vec<MonitorId> =
-            formulas.iter().map(|listed| watch.add(listed.monitor.clone(), options.after)).collect();
+        let ids: Vec<MonitorId> = formulas.iter().map(|listed| watch.add(listed.monitor.clone())).collect();
         let standing = watch.start();
         let courses = formulas.iter().map(|_| FormulaCourse::default()).collect();
         let mut follower = Follower {

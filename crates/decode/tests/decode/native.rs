@@ -92,7 +92,7 @@ fn native_bare_facts_are_steps() {
     for line in [r#"["tool_call","paid(alice)"]"#, r#"{"facts":["tool_call","paid(alice)"]}"#] {
         let event = event(line);
         assert_eq!(event.kind, Kind::Facts);
-        assert_eq!(event.facts, [Fact::from("tool_call"), Fact::new("paid", [Value::Text("alice".into())])]);
+        assert_eq!(event.facts, [Fact::new("tool_call", []), Fact::new("paid", [Value::Text("alice".into())])]);
     }
     assert_eq!(event("[]").facts, []);
     assert_eq!(event(r#"{"facts":[]}"#).kind, Kind::Facts);

@@ -30,6 +30,8 @@ pub struct Relation {
 
 /// Compares two formulas of one arena.
 pub fn relate(arena: &Arena, f: Formula, g: Formula) -> Result<Relation, CompileError> {
+    arena.require(f)?;
+    arena.require(g)?;
     let mut arena = arena.clone();
     let (not_f, not_g) = (arena.not(f), arena.not(g));
     let mut joint = |left: Formula, right: Formula| -> Result<(bool, Option<Lasso>), CompileError> {
@@ -47,7 +49,12 @@ pub fn relate(arena: &Arena, f: Formula, g: Formula) -> Result<Relation, Compile
 
 /// Returns the atoms that a formula requires but that a trace never exercised: it would hold without them. Empty if it
 /// does not hold at the end.
+///
+/// # Panics
+///
+/// Panics if the formula belongs to another arena.
 pub fn vacuity(arena: &Arena, f: Formula, trace: &[Facts]) -> Vec<Formula> {
+    arena.assert_contains(f);
     let mut arena = arena.clone();
     if !holds_at_end(&arena, f, trace) {
         return Vec::new();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Moment;
-use crate::after::After;
 use crate::arena::Arena;
 use crate::cache::{Cache, CacheLimits};
 use crate::facts::Facts;
@@ -220,7 +219,7 @@ pub(super) struct SetEngine {
 impl SetEngine {
     pub(super) fn new(sentence: &Sentence) -> Option<SetEngine> {
         let mut monitors = MonitorSet::with_limits(WITNESS_LIMITS);
-        let id = monitors.add(Monitor::new(&sentence.arena, sentence.formula).ok()?, After::Latch);
+        let id = monitors.add(Monitor::new(&sentence.arena, sentence.formula).ok()?);
         Some(SetEngine { monitors, id })
     }
 

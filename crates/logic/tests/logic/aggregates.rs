@@ -17,9 +17,9 @@ fn trace(lines: &[(i64, &str)]) -> Vec<Facts> {
 fn find_violations(text: &str, trace: &[Facts]) -> Vec<(usize, String)> {
     let mut arena = Arena::new();
     let formula = arena.parse(text).unwrap();
-    let monitor = Monitor::each(&arena, formula).unwrap_or_else(|error| panic!("{error}"));
+    let monitor = Monitor::with_after(&arena, formula, After::Each).unwrap_or_else(|error| panic!("{error}"));
     let mut monitors = MonitorSet::new();
-    monitors.add(monitor, After::Each);
+    monitors.add(monitor);
     let mut trace_state = monitors.start();
     let mut found = Vec::new();
     for (position, facts) in trace.iter().enumerate() {
@@ -112,7 +112,7 @@ fn sum_of_non_number_is_unknown() {
     let mut arena = Arena::new();
     let formula = arena.parse("always sum(a: pays(a)) <= 10").unwrap();
     let mut monitors = MonitorSet::new();
-    let id = monitors.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+    let id = monitors.add(Monitor::new(&arena, formula).unwrap());
     let mut trace_state = monitors.start();
     for facts in trace(&[(0, "pays(5)"), (1, "pays(\"1e9\")"), (2, "pays(100)")]) {
         monitors.step(&mut trace_state, &facts);
@@ -126,7 +126,7 @@ fn unknown_fact_leaves_data_formula_inconclusive() {
     let mut arena = Arena::new();
     let formula = arena.parse("always forall c. (pays(c) -> exists a. once approves(c,a))").unwrap();
     let mut monitors = MonitorSet::new();
-    let id = monitors.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+    let id = monitors.add(Monitor::new(&arena, formula).unwrap());
     let mut trace_state = monitors.start();
     let unknown = vec![Atom::parse("approves(c1,_)").unwrap()];
     monitors.step(&mut trace_state, &Facts { time: None, known: Vec::new(), unknown });
@@ -139,7 +139,7 @@ fn unknown_value_affects_only_its_group() {
     let mut arena = Arena::new();
     let formula = arena.parse("always forall p. (pays(p) -> sum[0,24h](a: pays(p,a)) <= 10)").unwrap();
     let mut monitors = MonitorSet::new();
-    let id = monitors.add(Monitor::new(&arena, formula).unwrap(), After::Latch);
+    let id = monitors.add(Monitor::new(&arena, formula).unwrap());
     let mut trace_state = monitors.start();
     let unknown = vec![Atom::parse("pays(a,_)").unwrap()];
     monitors.step(&mut trace_state, &Facts { unknown, ..trace(&[(0, "pays(b,1)")]).remove(0) });
@@ -169,7 +169,7 @@ fn sum_witness_lists_the_added_payments() {
     let events =
         trace(&[(0, "pays(eve,6000)"), (1, "pays(bob,9000)"), (2, "other"), (3, "pays(eve,4000)"), (4, "pays(eve,1)")]);
     let moments: Vec<Moment> = events.into_iter().map(Moment::Position).collect();
-    let mut prover = Prover::each(&arena, formula).unwrap();
+    let mut prover = Prover::with_after(&arena, formula, After::Each).unwrap();
     let witness = prover.find(&moments, false, &[("p".into(), lictor_logic::Value::text("eve"))]).unwrap();
     // That nothing else was paid to eve matters as well: it could have been a refund.
     let paid = witness.steps.iter().filter(|step| !step.present.is_empty());
@@ -211,7 +211,7 @@ fn row_limit_makes_later_positions_unknown() {
     let mut reported = Vec::new();
     for rows in [6, 100] {
         let mut monitors = MonitorSet::with_limits(CacheLimits { rows, ..CacheLimits::DEFAULT });
-        let id = monitors.add(Monitor::each(&arena, formula).unwrap(), After::Each);
+        let id = monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
         let mut trace_state = monitors.start();
         reported.push(lines.iter().map(|facts| monitors.step(&mut trace_state, facts).len()).collect::<Vec<_>>());
         assert_eq!(monitors.verdict(&mut trace_state, id), Verdict::Inconclusive);

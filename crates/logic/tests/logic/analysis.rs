@@ -1,6 +1,6 @@
 //! Analysis of formulas: their class, examples, and relations to each other.
 
-use lictor_logic::{Analysis, Arena, Ending, Facts, Lasso, Spelling, Verdict, Word, evaluate, relate, vacuity};
+use lictor_logic::{Analysis, Arena, Ending, Facts, Lasso, Span, Spelling, Verdict, Word, evaluate, relate, vacuity};
 
 fn analysis(formula: &str) -> Analysis {
     let mut arena = Arena::new();
@@ -128,9 +128,9 @@ fn vacuity_reports_response_without_request() {
     let show = |trace: &[Facts]| -> Vec<String> {
         vacuity(&arena, f, trace).into_iter().map(|atom| arena.show(atom, Spelling::Ascii).to_string()).collect()
     };
-    assert_eq!(show(&[Facts::from_names(["c"]), Facts::from_names(["c"])]), ["b"]);
-    assert!(show(&[Facts::from_names(["a"]), Facts::from_names(["b"])]).is_empty());
-    assert!(show(&[Facts::from_names(["a"])]).is_empty());
+    assert_eq!(show(&[Facts::from_names(["c"]).unwrap(), Facts::from_names(["c"]).unwrap()]), ["b"]);
+    assert!(show(&[Facts::from_names(["a"]).unwrap(), Facts::from_names(["b"]).unwrap()]).is_empty());
+    assert!(show(&[Facts::from_names(["a"]).unwrap()]).is_empty());
 }
 
 #[test]
@@ -142,4 +142,29 @@ fn automaton_of_response_has_two_states() {
         automaton.edges.iter().map(|edge| format!("{}->{}: {}", edge.from, edge.to, edge.guard)).collect();
     edges.sort();
     assert_eq!(edges, ["0->0: !a | b", "0->1: a & !b", "1->0: b", "1->1: !b"]);
+}
+
+#[test]
+fn unseen_numbers_count_in_analysis() {
+    for (text, satisfiable, valid) in [
+        ("exists x. x > 3", true, true),
+        ("forall x. x > 3", false, false),
+        ("exists x. x > 3 & x < 3", false, false),
+        ("exists x. (x > 3 & F p(x))", true, false),
+        ("forall x. G(p(x) -> x > 3)", true, false),
+    ] {
+        let mut arena = Arena::new();
+        let formula = arena.parse(text).unwrap();
+        let mut analysis = Analysis::new(&arena, formula).unwrap();
+        let class = analysis.class();
+        assert_eq!((class.satisfiable, class.valid), (satisfiable, valid), "{text}");
+        // Examples have values that fit.
+        for (lasso, value) in [(analysis.satisfying(), true), (analysis.violating(), false)] {
+            let Some(lasso) = lasso else { continue };
+            let positions: Vec<Facts> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
+            let ending = Ending::Repeats { from: lasso.stem.len(), period: Span(0) };
+            let found = evaluate(&arena, formula, &Word { positions: &positions, ending });
+            assert_eq!(found, Some(value), "{text} on {positions:?}");
+        }
+    }
 }

@@ -87,7 +87,7 @@ fn reset_cases_agree_with_engine_reset() {
         let mut arena = Arena::new();
         let f = arena.parse(&case.formula).unwrap();
         let mut monitors = MonitorSet::new();
-        monitors.add(Monitor::new(&arena, f).unwrap(), After::Reset);
+        monitors.add(Monitor::with_after(&arena, f, After::Reset).unwrap());
         let mut trace_state = monitors.start();
         let mut verdicts = String::new();
         for entry in case.trace() {

@@ -171,11 +171,11 @@ fn compare_pair(variables: &[&str], body: &str, trace: &[Facts], saves: bool) ->
     let text = format!("G {prefix}({body})");
     let mut arena = Arena::new();
     let formula = arena.parse(&text).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
-    let Ok(monitor) = Monitor::each(&arena, formula) else { return false };
+    let Ok(monitor) = Monitor::with_after(&arena, formula, After::Each) else { return false };
     let variables_of_monitor = monitor.variables().to_vec();
     let closed = arena.parse(&format!("{prefix}({body})")).unwrap();
     let mut monitors = MonitorSet::new();
-    monitors.add(monitor, After::Each);
+    monitors.add(monitor);
     let (mut trace_state, mut hasty) = (monitors.start(), monitors.start());
     for (position, facts) in trace.iter().enumerate() {
         let reported: Vec<_> = monitors.step(&mut trace_state, facts).to_vec();
@@ -309,14 +309,14 @@ fn unknown_facts_rarely_hide_certain_violations() {
         let text = format!("G {prefix}({body})");
         let mut arena = Arena::new();
         let formula = arena.parse(&text).unwrap();
-        let Ok(monitor) = Monitor::each(&arena, formula) else { continue };
+        let Ok(monitor) = Monitor::with_after(&arena, formula, After::Each) else { continue };
         if !monitor.is_about_data() {
             continue;
         }
         pairs += 1;
         let closed = arena.parse(&format!("{prefix}({body})")).unwrap();
         let mut monitors = MonitorSet::new();
-        monitors.add(monitor, After::Each);
+        monitors.add(monitor);
         let mut trace_state = monitors.start();
         for (position, facts) in trace.iter().enumerate() {
             let is_reported = monitors.step(&mut trace_state, facts).iter().any(|it| it.verdict == Verdict::Violated);

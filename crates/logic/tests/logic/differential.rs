@@ -15,12 +15,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lictor_logic::{
-    After, Check, Ending, Facts, Moment, Monitor, MonitorSet, Span, Spelling, Witness, Word, check as proof, evaluate,
+    Arena, Check, Ending, Fact, Facts, Moment, Monitor, MonitorId, MonitorSet, Span, Spelling, Time, TraceState, Value,
+    Witness, Word, check as proof, evaluate,
 };
 
 use crate::support::claim::{Claim, Effort, Engine, collect_claims, disprove};
 use crate::support::engine::{configurations, limited_resolutions};
 use crate::support::oracle::Oracle;
+use crate::support::random::Random;
 use crate::support::trace::Entry;
 use generate::{Fragment, Pair, generate};
 use replay::{DEFINITION, HINDSIGHT, KLEENE};
@@ -32,7 +34,7 @@ impl Fragment {
             Fragment::Future | Fragment::Past | Fragment::Mixed | Fragment::Steps | Fragment::Unknown => {
                 Effort { absent: 500, present: 60_000 }
             }
-            Fragment::Timed | Fragment::Quantified => Effort { absent: 300, present: 0 },
+            Fragment::Timed | Fragment::Quantified | Fragment::Ordered => Effort { absent: 300, present: 0 },
             Fragment::Everything => Effort { absent: 100, present: 0 },
         }
     }
@@ -130,6 +132,11 @@ fn quantified_formulas_never_get_wrong_verdicts() {
 }
 
 #[test]
+fn unguarded_comparisons_never_get_wrong_verdicts() {
+    compare_engines(Fragment::Ordered, 5_000);
+}
+
+#[test]
 fn unknown_facts_get_verdict_of_all_resolutions() {
     compare_engines(Fragment::Unknown, 5_000);
 }
@@ -154,42 +161,98 @@ fn all_features_together_never_get_wrong_verdicts() {
 /// Enough to detect an engine that is plainly wrong.
 const SMALL_EFFORT: Effort = Effort { absent: 200, present: 2000 };
 
-/// The residual of a formula after a trace has, on every continuation, the value of the formula on the whole.
+/// The positions that may follow a trace, of which those from the second on are repeated or are the last.
+fn possible_rests(fragment: Fragment, random: &mut Random) -> Vec<[Vec<Fact>; 2]> {
+    let values: Vec<Vec<Value>> = match fragment {
+        Fragment::Quantified => ["a", "b", "c"].into_iter().map(|text| vec![Value::text(text)]).collect(),
+        Fragment::Ordered => {
+            let numbers = [1, 2, 3, 4, 5].into_iter().map(Value::Integer);
+            numbers.chain([Value::text("b"), Value::text("c")]).map(|value| vec![value]).collect()
+        }
+        _ => vec![Vec::new()],
+    };
+    let ground: Vec<Fact> = ["p", "q", "r"]
+        .into_iter()
+        .flat_map(|name| {
+            if name == "r" { vec![vec![]] } else { values.clone() }.into_iter().map(move |it| Fact::new(name, it))
+        })
+        .collect();
+    let mut letter = || ground.iter().filter(|_| random.below(3) == 0).cloned().collect::<Vec<Fact>>();
+    (0..12).map(|_| [letter(), letter()]).chain([[vec![], vec![]], [ground.clone(), ground.clone()]]).collect()
+}
+
+/// The residual of a formula after a trace, printed and parsed, has on every continuation the value of the formula on
+/// the whole. The continuation begins now, at the time of the trace.
 #[test]
 fn residual_decides_continuations_like_the_formula() {
-    for fragment in [Fragment::Future, Fragment::Past, Fragment::Mixed, Fragment::Steps] {
-        for number in 0..1500 {
+    let fragments = [
+        (Fragment::Future, 1500),
+        (Fragment::Past, 1500),
+        (Fragment::Mixed, 1500),
+        (Fragment::Steps, 1500),
+        (Fragment::Timed, 3000),
+        (Fragment::Quantified, 1500),
+        (Fragment::Ordered, 1500),
+    ];
+    for (fragment, pairs) in fragments {
+        for number in 0..pairs {
             let pair = generate(fragment, number);
             let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
             let mut monitors = MonitorSet::new();
-            let id = monitors.add(monitor, After::Latch);
+            let id = monitors.add(monitor);
             let mut trace_state = monitors.start();
+            let mut random = Random::new(number);
             let mut seen: Vec<Facts> = Vec::new();
             for entry in &pair.trace {
-                let Entry::Position(facts) = entry else { continue };
-                monitors.step(&mut trace_state, facts);
-                seen.push(facts.clone());
-                let rest = monitors.residual(&mut trace_state, id).unwrap();
-                for bits in 0..16u32 {
-                    let letter = |bits: u32| {
-                        Facts::from_names(
-                            ["p", "q"]
-                                .into_iter()
-                                .enumerate()
-                                .filter(|(i, _)| bits >> i & 1 == 1)
-                                .map(|(_, name)| name),
-                        )
-                    };
-                    let further = [letter(bits), letter(bits >> 2)];
-                    let whole: Vec<Facts> = seen.iter().chain(&further).cloned().collect();
-                    let lasso = |positions, from| Word { positions, ending: Ending::Repeats { from, period: Span(0) } };
-                    let expected = evaluate(&pair.arena, pair.f, &lasso(&whole, seen.len() + 1));
-                    let found = evaluate(&rest.arena, rest.formula, &lasso(&further, 1));
-                    let formula = pair.arena.show(pair.f, Spelling::Ascii);
-                    assert_eq!(found, expected, "{formula} leaves {rest} after {seen:?}, before {further:?}");
+                match entry {
+                    Entry::Position(facts) => {
+                        monitors.step(&mut trace_state, facts);
+                        seen.push(facts.clone());
+                    }
+                    Entry::Tick(now) => {
+                        monitors.tick(&mut trace_state, *now);
+                    }
+                }
+                for delay in [0, 1, 2, 3].into_iter().take(if fragment == Fragment::Timed { 4 } else { 1 }) {
+                    // Time passes until the rest begins.
+                    let mut later = trace_state.clone();
+                    let now = later.clock().unwrap_or_default().plus(Span::from_seconds(delay));
+                    if delay > 0 {
+                        monitors.tick(&mut later, Time(now.0 - 1));
+                    }
+                    check_residual(fragment, &pair, (&mut monitors, &mut later, id), (&seen, now), &mut random);
                 }
             }
         }
+    }
+}
+
+fn check_residual(
+    fragment: Fragment,
+    pair: &Pair,
+    (monitors, trace_state, id): (&mut MonitorSet, &mut TraceState, MonitorId),
+    (seen, now): (&[Facts], Time),
+    random: &mut Random,
+) {
+    let rest = monitors.residual(trace_state, id).unwrap();
+    if !rest.is_whole() {
+        return;
+    }
+    let mut arena = Arena::new();
+    let printed = arena.parse(&rest.to_string()).unwrap_or_else(|errors| panic!("{rest}: {errors}"));
+    for letters in possible_rests(fragment, random) {
+        let is_timed = fragment == Fragment::Timed;
+        let gap = Span::from_seconds(random.below(4) as u64);
+        let period = if is_timed { Span::from_seconds(1 + random.below(3) as u64) } else { Span(0) };
+        let times = [now, now.plus(gap)].map(|time| is_timed.then_some(time));
+        let position = |(known, time): (Vec<Fact>, Option<Time>)| Facts { time, known, unknown: Vec::new() };
+        let further: Vec<Facts> = letters.into_iter().zip(times).map(position).collect();
+        let whole: Vec<Facts> = seen.iter().chain(&further).cloned().collect();
+        let lasso = |positions, from| Word { positions, ending: Ending::Repeats { from, period } };
+        let expected = evaluate(&pair.arena, pair.f, &lasso(&whole, seen.len() + 1));
+        let found = evaluate(&arena, printed, &lasso(&further, 1));
+        let formula = pair.arena.show(pair.f, Spelling::Ascii);
+        assert_eq!(found, expected, "{formula} leaves {rest} after {seen:?}, before {further:?}, now {now:?}");
     }
 }
 
@@ -224,7 +287,7 @@ fn witnesses_are_mostly_proved_never_refuted() {
 }
 
 /// Every fragment, for the tests of the comparison itself.
-const FRAGMENTS: [Fragment; 8] = [
+const FRAGMENTS: [Fragment; 9] = [
     Fragment::Future,
     Fragment::Past,
     Fragment::Mixed,
@@ -233,6 +296,7 @@ const FRAGMENTS: [Fragment; 8] = [
     Fragment::Quantified,
     Fragment::Unknown,
     Fragment::Everything,
+    Fragment::Ordered,
 ];
 
 #[test]

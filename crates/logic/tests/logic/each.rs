@@ -42,7 +42,7 @@ fn trace(coded: &[(u8, u8)]) -> Vec<Facts> {
             .map(|bit| Fact::new(if bit < 3 { "p" } else { "q" }, [Value::Integer(i64::from(bit % 3) + 1)]))
             .collect();
         if bits >> 6 & 1 == 1 {
-            known.push(Fact::from("r"));
+            known.push(Fact::new("r", []));
         }
         facts.push(Facts { time: Some(Time::from_seconds(now)), known, ..Facts::default() });
     }
@@ -55,7 +55,7 @@ fn find_failing(arena: &mut Arena, body: Formula, trace: &[Facts]) -> Vec<usize>
     for length in 1..=trace.len() {
         // `F(last & f)` on the prefix: f holds at its last position.
         let mut prefix = trace[..length].to_vec();
-        prefix[length - 1].known.push(Fact::from("here"));
+        prefix[length - 1].known.push(Fact::new("here", []));
         let here = arena.fact("here");
         let there = arena.implies(here, body);
         let always = arena.always(there);
@@ -87,7 +87,7 @@ fn after_each_reports_every_failing_position() {
             let mut arena = Arena::new();
             let formula = arena.parse(&format!("G forall x. ({body})")).unwrap();
             let mut monitors = MonitorSet::new();
-            monitors.add(Monitor::each(&arena, formula).unwrap(), After::Each);
+            monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
             let mut trace_state = monitors.start();
             let mut reported = BTreeSet::new();
             for (place, facts) in trace.iter().enumerate() {
@@ -127,7 +127,7 @@ fn monitor_each_refuses_other_shapes() {
     for formula in ["F a", "G(a -> F b)", "a", "G a & G b", "exists x. G p(x)"] {
         let mut arena = Arena::new();
         let formula = arena.parse(formula).unwrap();
-        assert!(Monitor::each(&arena, formula).is_err());
+        assert!(Monitor::with_after(&arena, formula, After::Each).is_err());
     }
 }
 

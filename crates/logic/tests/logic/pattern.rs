@@ -129,7 +129,8 @@ fn promises(pattern: &str, facts: &[&str], longest: u32, promise: impl Fn(&[Trac
             let at = |position: u32, fact: usize| bits >> (position as usize * facts.len() + fact) & 1 == 1;
             let holding =
                 |position| facts.iter().enumerate().filter(move |(i, _)| at(position, *i)).map(|(_, fact)| *fact);
-            let positions: Vec<Facts> = (0..length).map(|position| Facts::from_names(holding(position))).collect();
+            let positions: Vec<Facts> =
+                (0..length).map(|position| Facts::from_names(holding(position)).unwrap()).collect();
             let tracks: Vec<Track> = (0..facts.len()).map(|i| (0..length).map(|n| at(n, i)).collect()).collect();
             let said = evaluate(&arena, f, &Word { positions: &positions, ending: Ending::Stops });
             assert_eq!(said, Some(promise(&tracks)), "{pattern} on {tracks:?}");

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use lictor_logic::{After, Arena, Ending, Facts, Monitor, MonitorSet, Verdict, Word, evaluate};
+use lictor_logic::{Arena, Ending, Facts, Monitor, MonitorSet, Verdict, Word, evaluate};
 use serde::Deserialize;
 
 fn folder() -> PathBuf {
@@ -45,11 +45,11 @@ fn past_formulas_agree_with_peer_cases() {
         let positions: Vec<Facts> = case
             .trace
             .iter()
-            .map(|names| Facts::from_names(names.iter().map(String::as_str).chain(["here"])))
+            .map(|names| Facts::from_names(names.iter().map(String::as_str).chain(["here"])).unwrap())
             .collect();
         let first_false = case.expected.iter().position(|truth| !truth);
         let mut monitors = MonitorSet::new();
-        let id = monitors.add(Monitor::new(&arena, always).unwrap(), After::Latch);
+        let id = monitors.add(Monitor::new(&arena, always).unwrap());
         let mut trace_state = monitors.start();
         for (index, facts) in positions.iter().enumerate() {
             monitors.step(&mut trace_state, facts);

@@ -91,3 +91,61 @@ fn facts_parse_reports_mistakes_with_hints() {
         assert!(errors.iter().all(|error| !error.hint().is_empty()), "{text}\n{errors}");
     }
 }
+
+#[test]
+fn unseen_numbers_decide_the_end() {
+    for (formula, trace, end) in [
+        ("exists x. (x > 3 & G !p(x))", ["p(4)", "p(5)"], Verdict::Satisfied),
+        ("exists x. (x > 3 & x < 4 & G !p(x))", ["p(3.5)", "p(3.25)"], Verdict::Satisfied),
+        ("exists x. (x > 3 & x < 3 & G !p(x))", ["p(4)", "p(5)"], Verdict::Violated),
+        ("forall x. (x > 3 -> F p(x))", ["p(4)", "p(5)"], Verdict::Violated),
+        ("exists x. (x > \"b\" & G !p(x))", ["p(\"c\")", "p(\"d\")"], Verdict::Satisfied),
+        ("exists x. (x < true & G !p(x))", ["p(true)", "p(1)"], Verdict::Satisfied),
+        ("exists x. (x < true & G !p(x))", ["p(true)", "p(false)"], Verdict::Violated),
+    ] {
+        let mut run = Monitor::parse(formula).unwrap_or_else(|error| panic!("{formula}: {error}")).run();
+        for position in trace {
+            run.step(&facts(position));
+        }
+        assert_eq!(run.end(), end, "{formula}");
+    }
+}
+
+#[test]
+fn residual_of_timed_past_shows_time_left() {
+    let mut run = Monitor::parse("G(a -> O[0,2s] b)").unwrap().run();
+    run.step(&facts("@5s b"));
+    assert_eq!(run.residual().to_string(), "G(a -> O[0,2s] b | O[0,2s] !Y true)");
+    run.tick(Time(6_500_000_000 - 1));
+    assert_eq!(run.residual().to_string(), "G(a -> O[0,2s] b | O[0,500ms] !Y true)");
+    run.tick(Time::from_seconds(8));
+    assert_eq!(run.residual().to_string(), "G(a -> O[0,2s] b)");
+}
+
+#[test]
+fn residual_names_bindings_with_other_duties() {
+    let mut run = Monitor::parse("forall x. (p(x) | F q(x))").unwrap().run();
+    run.step(&facts("p(\"a\")"));
+    assert_eq!(run.residual().to_string(), "forall x. x != \"a\" -> F q(x)");
+    let mut run = Monitor::parse("forall x. G(p(x) & x > 3 -> F q(x))").unwrap().run();
+    run.step(&facts("p(4)"));
+    let duty = "F q(4) & G(p(4) -> F q(4)) & forall x. x > 3 -> G(p(x) -> F q(x))";
+    assert_eq!(run.residual().to_string(), duty);
+    // A count asks for the past as well, so a note says that the formula is not about the rest alone.
+    let mut run = Monitor::parse("G(a -> count(a) <= 3)").unwrap().run();
+    assert!(run.residual().is_whole());
+    run.step(&facts("a"));
+    assert!(!run.residual().is_whole(), "{}", run.residual());
+}
+
+#[test]
+fn residual_of_many_bindings_has_a_note() {
+    let mut run = Monitor::parse("forall x. G(p(x) -> F q(x))").unwrap().run();
+    for number in 0..5 {
+        run.step(&facts(&format!("p({number})")));
+    }
+    assert!(run.residual().is_whole());
+    run.step(&facts("p(5) p(6)"));
+    assert!(!run.residual().is_whole());
+    assert!(run.residual().to_string().ends_with("`(and 2 more bindings)`"), "{}", run.residual());
+}

@@ -4,9 +4,13 @@
 //! that is repeated, `...` after a word whose future is open, `every 5s` after one whose rounds are so long. The
 //! expected values are those at each position from the first on: `t`, `f`, or `?` for not determined.
 
-use lictor_logic::{Arena, Ending, Facts, Formula, Span, Time, Unary, Word, evaluate};
+use lictor_logic::{
+    Arena, Atom, Comparison, Ending, Facts, Formula, Node, Quantifier, Span, Spelling, Term, Time, Unary, Value, Word,
+    evaluate,
+};
 
 use crate::support::notation::read_entry;
+use crate::support::random::Random;
 use crate::support::trace::Entry;
 
 fn read(text: &str) -> (Vec<Facts>, Ending) {
@@ -401,9 +405,9 @@ fn comparisons_need_values_of_one_kind() {
     check("exists x. p(x) & x < \"b\"", "p(\"a\"); p(\"b\"); p(1)", "tff");
     check("forall x. p(x) -> x <= 3", "p(3); p(4); ", "tft");
     check("forall x. x = x", "", "t");
-    check("exists x. x > 3", "", "f");
-    check("exists x. x > 3", "...", "?");
-    check("exists x. x > 3 & x < 3", "...", "?");
+    check("exists x. x > 3", "", "t");
+    check("exists x. x > 3", "...", "t");
+    check("exists x. x > 3 & x < 3", "...", "f");
     check("exists x. x = x", "...", "t");
     check("exists x, y. x = y & x != y", "...", "f");
     check("forall x. x >= x & !(x < x)", "...", "t");
@@ -483,5 +487,130 @@ fn operators_unfold_one_step() {
         ("p M q", "q U (p & q)"),
     ] {
         check_equal(left, right);
+    }
+}
+
+#[test]
+fn unseen_numbers_lie_in_every_gap() {
+    for (formula, expected) in [
+        ("exists x. x > 3", "t"),
+        ("exists x. x < 3", "t"),
+        ("exists x. x > 3 & x < 4", "t"),
+        ("exists x. x > 3 & x < 3", "f"),
+        ("exists x. x >= 3 & x <= 3", "t"),
+        ("exists x. x >= 3 & x <= 3 & x != 3", "f"),
+        ("forall x. x > 3", "f"),
+        ("forall x. x > 3 | x <= 3", "f"),
+        ("exists x. x > 3 & !p(x)", "t"),
+        ("exists x. x > 3 & p(x)", "f"),
+        ("exists x. x > 3 & x > \"a\"", "f"),
+        ("exists x, y. x > 3 & y > x & !p(y)", "t"),
+        ("exists x. x > 3 & (forall y. p(y) -> x > y)", "t"),
+        ("forall x. x > 3 -> (exists y. y > 3 & y < x)", "t"),
+        ("exists x. x > 3 & (forall y. y > 3 -> y >= x)", "f"),
+    ] {
+        check(formula, "p(1) p(3)", expected);
+    }
+    check("G exists x. p(x) & x > 3", "p(1); p(4)", "ft");
+    check("exists x. x > 3 & F p(x)", "p(1) ...", "?");
+    check("exists x. x > 3 & x < 3 & F p(x)", "p(1) ...", "f");
+    check("exists x. F(p(x) & x + 1 > 3)", "p(1) ...", "?");
+}
+
+#[test]
+fn unseen_texts_lie_in_every_gap() {
+    for (formula, expected) in [
+        ("exists x. x > \"b\"", "t"),
+        ("exists x. x < \"b\" & x > \"a\"", "t"),
+        ("exists x. x < \"\"", "f"),
+        ("exists x. x <= \"\"", "t"),
+        ("forall x. x >= \"\"", "f"),
+        ("exists x. x > \"b\" & x < \"b\\u{0}\"", "f"),
+        ("exists x. x < true", "t"),
+        ("exists x. x < true & x > false", "f"),
+        ("exists x. x < false", "f"),
+        ("exists x. x > true", "f"),
+        // Texts and truth values are in no order with numbers.
+        ("exists x. !(x < 3) & !(x > 3) & x != 3", "t"),
+        ("exists x. !(x < 3) & !(x > 3) & x != 3 & !(x < \"a\") & !(x >= \"a\")", "t"),
+        ("exists x. !(x <= 3) & !(x > 3) & !(x < \"a\") & !(x >= \"a\") & !(x <= true)", "f"),
+    ] {
+        check(formula, "p(\"b\")", expected);
+    }
+}
+
+/// A formula without quantifiers, which ranges over explicit values in their place: coarse ones for the outer variable,
+/// and for the inner one also values between those.
+fn expand(arena: &mut Arena, f: Formula, depth: usize) -> Formula {
+    match arena[f].clone() {
+        Node::Quantified(quantifier, variables, body) => {
+            let Some((variable, rest)) = variables.split_first() else { return expand(arena, body, depth) };
+            let inner = match rest {
+                [] => body,
+                rest => arena.insert(Node::Quantified(quantifier, rest.into(), body)),
+            };
+            // In quarters: the known numbers are 2 and 3.
+            let numbers = (1..20).filter(|quarters| depth > 0 || quarters % 2 == 0);
+            let numbers = numbers.filter_map(|quarters| Value::number(f64::from(quarters) / 4.0));
+            let texts: &[&str] =
+                if depth > 0 { &["", "A", "a", "aa", "b", "bb", "c", "cc"] } else { &["", "a", "b", "c"] };
+            let texts = texts.iter().copied().map(Value::text);
+            let values: Vec<Value> = numbers.chain(texts).chain([Value::Bool(false), Value::Bool(true)]).collect();
+            let mut parts = Vec::new();
+            for value in values {
+                let part = arena.substitute(inner, variable, &value);
+                parts.push(expand(arena, part, depth + 1));
+            }
+            if quantifier == Quantifier::Exists { arena.or(parts) } else { arena.and(parts) }
+        }
+        node => match node.map(|operand| expand(arena, operand, depth)) {
+            Node::And(list) => arena.and(list),
+            Node::Or(list) => arena.or(list),
+            node => arena.insert(node),
+        },
+    }
+}
+
+/// A random formula without temporal operators, about facts `p` and comparisons.
+fn ordered_formula(arena: &mut Arena, random: &mut Random, size: usize, variables: &[&str]) -> Formula {
+    if size > 1 && random.below(4) == 0 {
+        let (f, g) =
+            (ordered_formula(arena, random, size / 2, variables), ordered_formula(arena, random, size / 2, variables));
+        return if random.below(2) == 0 { arena.and([f, g]) } else { arena.or([f, g]) };
+    }
+    if size > 1 && variables.len() < 2 && random.below(2) == 0 {
+        let name = ["x", "y"][variables.len()];
+        let body = ordered_formula(arena, random, size - 1, &[variables, &[name]].concat());
+        let quantifier = if random.below(2) == 0 { Quantifier::Exists } else { Quantifier::Forall };
+        return arena.insert(Node::Quantified(quantifier, [name.into()].into(), body));
+    }
+    if size > 1 {
+        let f = ordered_formula(arena, random, size - 1, variables);
+        return if random.below(2) == 0 { arena.not(f) } else { f };
+    }
+    let constants = [Value::Integer(2), Value::Integer(3), Value::text("b"), Value::Bool(true)];
+    let mut term = || match random.below(3) {
+        0 => Term::Value(constants[[0, 0, 1, 1, 2, 3][random.below(6)]].clone()),
+        _ => variables.get(random.below(2)).map_or(Term::Value(Value::Integer(2)), |name| Term::Var((*name).into())),
+    };
+    let (left, right) = (term(), term());
+    if random.below(4) == 0 {
+        return arena.insert(Node::Fact(Atom::new("p", [left])));
+    }
+    let (comparison, _) = Comparison::ALL[random.below(Comparison::ALL.len())];
+    arena.insert(Node::Compare(comparison, left, right))
+}
+
+#[test]
+fn order_over_all_values_is_that_over_samples() {
+    for number in 0..4000 {
+        let mut random = Random::new(number);
+        let mut arena = Arena::new();
+        let size = 2 + random.below(8);
+        let f = ordered_formula(&mut arena, &mut random, size, &[]);
+        let samples = expand(&mut arena, f, 0);
+        let positions = [position("p(2) p(\"b\")")];
+        let value = |f| evaluate(&arena, f, &Word { positions: &positions, ending: Ending::Stops });
+        assert_eq!(value(f), value(samples), "{number}: {}", arena.show(f, Spelling::Ascii));
     }
 }

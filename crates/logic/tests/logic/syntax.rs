@@ -148,9 +148,9 @@ fn terms_parse_values_variables_and_wildcards() {
 #[test]
 fn fact_values_parse_without_quotes() {
     let fact = |text: &str| Fact::parse(text).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
-    assert_eq!(fact("verified"), Fact::from("verified"));
+    assert_eq!(fact("verified"), Fact::new("verified", []));
     assert_eq!(fact(" consent(alice, 3, true) "), fact("consent(\"alice\",3,true)"));
-    assert_eq!(fact("next"), Fact::from("next"));
+    assert_eq!(fact("next"), Fact::new("next", []));
     assert_eq!(fact("response(X, a.b)"), Fact::new("response", [Value::text("X"), Value::text("a.b")]));
     assert_eq!(fact("`a b`(1.0)"), Fact::new("a b", [Value::Integer(1)]));
     assert_eq!(Atom::parse("p(_,x)").unwrap().to_string(), "p(_,\"x\")");

@@ -17,7 +17,7 @@ fn run(formula: &str, after: After) -> SingleRun {
     let mut arena = Arena::new();
     let f = arena.parse(formula).unwrap();
     let mut monitors = MonitorSet::new();
-    let id = monitors.add(Monitor::new(&arena, f).unwrap(), after);
+    let id = monitors.add(Monitor::with_after(&arena, f, after).unwrap());
     let trace_state = monitors.start();
     SingleRun { arena, monitors, trace_state, id }
 }
@@ -155,7 +155,7 @@ fn monitors_can_be_added_and_removed() {
     let mut run = run("G(a -> F b)", After::Latch);
     run.step("a");
     let g = run.arena.parse("G !c").unwrap();
-    let late = run.monitors.add(Monitor::new(&run.arena, g).unwrap(), After::Latch);
+    let late = run.monitors.add(Monitor::new(&run.arena, g).unwrap());
     assert_eq!(run.end(), Verdict::Violated);
     run.step("c");
     assert_eq!(run.monitors.verdict(&mut run.trace_state, late), Verdict::Violated);
@@ -354,7 +354,7 @@ fn witness_work_grows_with_positions_only() {
     let work = |length: usize| {
         let trace = vec![Moment::Position(facts("a")); length];
         let mut budget = WitnessBudget::new(1_000_000_000);
-        Prover::each(&arena, f).unwrap().find_within(&trace, false, &[], &mut budget).unwrap();
+        Prover::with_after(&arena, f, After::Each).unwrap().find_within(&trace, false, &[], &mut budget).unwrap();
         (1_000_000_000 - budget.left()) / length as u64
     };
     assert!(work(1600) < 16 * work(100), "{} steps a position, {}", work(100), work(1600));

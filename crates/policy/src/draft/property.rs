@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lictor_logic::Monitor;
+use lictor_logic::{Arena, Formula, Monitor};
 
 use super::PropertyDraft;
 use crate::policy_reader::{Fields, PolicyReader};
@@ -115,7 +115,9 @@ impl PolicyReader<'_> {
             None => Text::default(),
         });
         let respond = settings.respond.unwrap_or(Response::Warn);
-        let can_be_each = compiled.as_ref().is_some_and(|(arena, formula)| Monitor::each(arena, *formula).is_ok());
+        let fits_each =
+            |(arena, formula): &(Arena, Formula)| Monitor::with_after(arena, *formula, After::Each).is_ok();
+        let can_be_each = compiled.as_ref().is_some_and(fits_each);
         let usual = if can_be_each { After::Each } else { After::Latch };
         if settings.after == Some(After::Each) && compiled.is_some() && !can_be_each {
             let message = "`after: each` needs `always f` with an `f` about the past and the present".to_owned();

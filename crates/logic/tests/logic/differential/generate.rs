@@ -28,6 +28,8 @@ pub(crate) enum Fragment {
     Unknown,
     /// All of these at once.
     Everything,
+    /// Like `Quantified`, over numbers and texts, with many comparisons.
+    Ordered,
 }
 
 impl Fragment {
@@ -36,7 +38,15 @@ impl Fragment {
     }
 
     fn is_quantified(self) -> bool {
-        matches!(self, Fragment::Quantified | Fragment::Everything)
+        matches!(self, Fragment::Quantified | Fragment::Everything | Fragment::Ordered)
+    }
+
+    /// The values of facts.
+    fn values(self) -> Vec<Value> {
+        match self {
+            Fragment::Ordered => vec![Value::Integer(2), Value::Integer(3), Value::text("b")],
+            _ => VALUES.map(Value::text).to_vec(),
+        }
     }
 }
 
@@ -80,7 +90,7 @@ impl Generator {
     fn root(&mut self, size: usize) -> Formula {
         match self.fragment {
             Fragment::Past => self.over_past(size),
-            Fragment::Quantified | Fragment::Everything => self.quantified(size),
+            Fragment::Quantified | Fragment::Everything | Fragment::Ordered => self.quantified(size),
             _ => self.formula(size, true),
         }
     }
@@ -167,6 +177,12 @@ impl Generator {
             return self.arena.fact(name);
         }
         let term = if self.one_in(8) { self.value() } else { self.variable() };
+        if self.fragment == Fragment::Ordered && self.one_in(3) {
+            let (comparison, _) = Comparison::ALL[self.random.below(Comparison::ALL.len())];
+            let (variable, other) = (self.variable(), self.ordered_value());
+            let (left, right) = if self.one_in(2) { (variable, other) } else { (other, variable) };
+            return self.arena.insert(Node::Compare(comparison, left, right));
+        }
         if self.one_in(12) {
             let (comparison, _) = Comparison::ALL[self.random.below(Comparison::ALL.len())];
             let variable = self.variable();
@@ -176,7 +192,20 @@ impl Generator {
     }
 
     fn value(&mut self) -> Term {
-        Term::Value(Value::text(VALUES[self.random.below(VALUES.len())]))
+        let values = self.fragment.values();
+        Term::Value(values[self.random.below(values.len())].clone())
+    }
+
+    /// A value to compare with: mostly one of two numbers, so that there are places below, between and above.
+    fn ordered_value(&mut self) -> Term {
+        let value = match self.random.below(12) {
+            0 => Value::text("b"),
+            1 => Value::text(""),
+            2 => Value::Bool(true),
+            3..=6 => Value::Integer(4),
+            _ => Value::Integer(2),
+        };
+        Term::Value(value)
     }
 
     fn variable(&mut self) -> Term {
@@ -247,13 +276,13 @@ impl Generator {
         for name in NAMES.iter().take(self.atoms) {
             if !self.fragment.is_quantified() || *name == "r" {
                 if self.one_in(2) {
-                    facts.known.push(Fact::from(*name));
+                    facts.known.push(Fact::new(*name, []));
                 }
                 continue;
             }
-            for value in VALUES {
+            for value in self.fragment.values() {
                 if self.one_in(4) {
-                    facts.known.push(Fact::new(*name, [Value::text(value)]));
+                    facts.known.push(Fact::new(*name, [value]));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! `may_break`, against every resolution of the unknown facts.
 
-use lictor_logic::{After, Fact, Facts, Monitor, MonitorSet, Spelling, Verdict};
+use lictor_logic::{Fact, Facts, Monitor, MonitorSet, Spelling, Verdict};
 
 use crate::differential::generate::{Fragment, Pair, generate};
 use crate::support::trace::Entry;
@@ -13,7 +13,7 @@ fn resolve_unknowns(positions: &[Facts]) -> Vec<Vec<Facts>> {
         for atom in &facts.unknown {
             let held = choices.iter().map(|facts| {
                 let mut facts = facts.clone();
-                facts.known.push(Fact::from(&*atom.name));
+                facts.known.push(Fact::new(&*atom.name, []));
                 facts
             });
             choices = held.collect::<Vec<_>>().into_iter().chain(choices.clone()).collect();
@@ -28,7 +28,7 @@ fn resolve_unknowns(positions: &[Facts]) -> Vec<Vec<Facts>> {
 
 fn judge(pair: &Pair, positions: &[Facts]) -> Verdict {
     let mut monitors = MonitorSet::new();
-    let id = monitors.add(Monitor::new(&pair.arena, pair.f).unwrap(), After::Latch);
+    let id = monitors.add(Monitor::new(&pair.arena, pair.f).unwrap());
     let mut trace_state = monitors.start();
     for facts in positions {
         monitors.step(&mut trace_state, facts);
@@ -52,7 +52,7 @@ fn may_break_matches_some_resolution_of_unknowns() {
             .collect();
         let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
         let mut monitors = MonitorSet::new();
-        let id = monitors.add(monitor, After::Latch);
+        let id = monitors.add(monitor);
         let mut trace_state = monitors.start();
         for (place, facts) in positions.iter().enumerate() {
             let breaks = |way: &Vec<Facts>| {

@@ -1,6 +1,6 @@
 //! Missing positions, against every resolution of their facts.
 
-use lictor_logic::{After, Fact, Facts, Monitor, MonitorSet, Spelling, Value, Verdict};
+use lictor_logic::{Fact, Facts, Monitor, MonitorSet, Spelling, Value, Verdict};
 
 use crate::differential::generate::{Fragment, Pair, generate};
 use crate::support::random::Random;
@@ -9,7 +9,7 @@ use crate::support::trace::Entry;
 /// The verdicts, live and at the end, of a trace with some positions in the middle: given, or missing.
 fn judge_with_middle(pair: &Pair, at: usize, middle: Result<&[Facts], u64>) -> Option<[Verdict; 2]> {
     let mut monitors = MonitorSet::new();
-    let id = monitors.add(Monitor::new(&pair.arena, pair.f).ok()?, After::Latch);
+    let id = monitors.add(Monitor::new(&pair.arena, pair.f).ok()?);
     let mut trace_state = monitors.start();
     let positions = pair.trace.iter().filter_map(|entry| match entry {
         Entry::Position(facts) => Some(facts),
@@ -55,6 +55,7 @@ fn missing_positions_get_verdict_of_all_resolutions() {
             Facts::from_names(
                 ["p", "q", "r"].into_iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, name)| name),
             )
+            .unwrap()
         })
         .collect();
     for fragment in [Fragment::Future, Fragment::Past, Fragment::Mixed, Fragment::Steps] {
@@ -97,7 +98,7 @@ fn missing_positions_with_values_never_decide_wrongly() {
                     }
                 }
                 if random.below(2) == 0 {
-                    facts.known.push(Fact::from("r"));
+                    facts.known.push(Fact::new("r", []));
                 }
                 facts
             };
@@ -121,7 +122,7 @@ fn long_gap_is_judged_like_shorter_gap() {
             let at = Random::new(number).below(pair.trace.len() + 1);
             let mut monitors = MonitorSet::new();
             let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
-            monitors.add(monitor, After::Latch);
+            monitors.add(monitor);
             let mut trace_state = monitors.start();
             // A formula may depend on the parity of the missing positions; such a monitor is lost.
             if monitors.miss(&mut trace_state, 1_000_000_000_000).lost.is_empty() {

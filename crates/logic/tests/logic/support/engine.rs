@@ -1,8 +1,6 @@
 //! The engine under test, in every configuration that must not change a verdict.
 
-use lictor_logic::{
-    After, Arena, CacheLimits, Facts, Formula, Monitor, MonitorId, MonitorSet, Time, TraceState, Verdict,
-};
+use lictor_logic::{Arena, CacheLimits, Facts, Formula, Monitor, MonitorId, MonitorSet, Time, TraceState, Verdict};
 
 use crate::support::claim::{Engine, EngineRun};
 
@@ -70,7 +68,7 @@ impl Engine for Configuration {
     fn start<'a>(&'a self, arena: &'a Arena, f: Formula) -> Option<Box<dyn EngineRun + 'a>> {
         let monitor = Monitor::new(arena, f).ok()?;
         let mut monitors = MonitorSet::with_limits(self.limits);
-        let id = monitors.add(monitor, After::Latch);
+        let id = monitors.add(monitor);
         let trace_state = monitors.start();
         Some(Box::new(MonitorRun { fresh: monitors.clone(), monitors, trace_state, id, habit: self.habit }))
     }
