@@ -43,8 +43,9 @@ usage: cargo xtask COMMAND
   fuzz [NAME …]    run the fuzz targets of fuzz/, or those named, for some seconds each; --seconds N before the names
                    says how many. fuzz --replay FILE runs one input again; fuzz --merge [NAME …] takes what the last
                    run found new into the corpus
-  nightly          the differential tests, those that change and kill ledgers, and fuzzing, at a nightly size, and `deny`
-                   (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS, LICTOR_KILLS and LICTOR_FUZZ_SECONDS override it)
+  nightly          the differential tests, those that change and kill ledgers, the upstreams that lie, and fuzzing, at a
+                   nightly size, and `deny` (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS, LICTOR_KILLS, LICTOR_LIES and
+                   LICTOR_FUZZ_SECONDS override it)
   deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
   words [FILE …]   count words, long sentences and words that make readers guess, page by page
   help             this text
@@ -62,10 +63,13 @@ const PAIRS: &str = "LICTOR_DIFFERENTIAL_PAIRS";
 const NIGHTLY_FUZZ_SECONDS: u64 = 600;
 const FUZZ_SECONDS: &str = "LICTOR_FUZZ_SECONDS";
 
-/// The tests of ledgers in `nightly`: the binary, the names of the tests, and the variable with their size: how many
-/// bits are flipped, and how often a writer is killed.
-const LEDGERS: [(&str, &str, &str, &str); 2] =
-    [("ledger", "tamper", "LICTOR_TAMPER_FLIPS", "2000000"), ("torture", "", "LICTOR_KILLS", "5000")];
+/// Other tests with a size in `nightly`: the package, the binary, the names of the tests, and the variable with their
+/// size: how many bits are flipped, how often a writer is killed, how many false replies each client reads.
+const SIZED_TESTS: [(&str, &str, &str, &str, &str); 3] = [
+    ("lictor-ledger", "ledger", "tamper", "LICTOR_TAMPER_FLIPS", "2000000"),
+    ("lictor-ledger", "torture", "", "LICTOR_KILLS", "5000"),
+    ("lictor-gateway", "serve", "liars", "LICTOR_LIES", "2000"),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =
@@ -172,8 +176,8 @@ fn nightly() -> bool {
     };
     let differential = sized("lictor-logic", "logic", &["differential", "data"], PAIRS, NIGHTLY_FACTOR);
     tally.tests("differential tests", differential);
-    for (test, name, variable, size) in LEDGERS {
-        tally.tests("ledgers", sized("lictor-ledger", test, &[name], variable, size));
+    for (package, test, name, variable, size) in SIZED_TESTS {
+        tally.tests(&format!("{package}: {test} {name}"), sized(package, test, &[name], variable, size));
     }
     let seconds = std::env::var(FUZZ_SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(NIGHTLY_FUZZ_SECONDS);
     tally.step(&format!("fuzz targets: cargo xtask fuzz --seconds {seconds}"), || fuzz::run(seconds, &[]));
