@@ -115,8 +115,7 @@ impl PolicyReader<'_> {
             None => Text::default(),
         });
         let respond = settings.respond.unwrap_or(Response::Warn);
-        let fits_each =
-            |(arena, formula): &(Arena, Formula)| Monitor::with_after(arena, *formula, After::Each).is_ok();
+        let fits_each = |(arena, formula): &(Arena, Formula)| Monitor::with_after(arena, *formula, After::Each).is_ok();
         let can_be_each = compiled.as_ref().is_some_and(fits_each);
         let usual = if can_be_each { After::Each } else { After::Latch };
         if settings.after == Some(After::Each) && compiled.is_some() && !can_be_each {
