@@ -36,8 +36,8 @@ impl Ours {
         for text in formulas {
             let mut arena = Arena::new();
             let formula = arena.parse(text.as_ref()).map_err(|errors| format!("{}: {errors:?}", text.as_ref()))?;
-            let monitor = Monitor::with_after(&arena, formula, after)
-                .map_err(|error| format!("{}: {error}", text.as_ref()))?;
+            let monitor =
+                Monitor::with_after(&arena, formula, after).map_err(|error| format!("{}: {error}", text.as_ref()))?;
             monitors.push(watch.add(monitor));
         }
         let standing = watch.start();

@@ -9,7 +9,7 @@ use crate::compile_error::CompileError;
 use crate::data::{DataMonitor, needs_data};
 use crate::formula::{Formula, Quantifier, Unary};
 use crate::formula_error::FormulaError;
-use crate::probe::{FactPattern, Probe};
+use crate::probe::{EXCUSED_FACT, FactPattern, Probe};
 use crate::scope::{has_future, is_free};
 use crate::spelling::Spelling;
 use crate::value::Value;
@@ -42,9 +42,6 @@ pub struct Monitor {
 /// How many hexadecimal digits of its hash identify a formula.
 const FORMULA_HASH_DIGITS: usize = 32;
 
-/// The name of the fact that excuses a position; no formula and no trace can contain it.
-const EXCUSED_FACT: &str = "(excused)";
-
 /// The name of the fact that a formula about data is violated at a position.
 const BROKEN_FACT: &str = "(broken)";
 
@@ -70,7 +67,7 @@ impl Shape {
         let variables = compiled.prefix.len();
         let all = (1u32 << variables) - 1;
         // No fact ever sets the excuse, so it needs no mask.
-        let masks = compiled.probes.iter().filter(|probe| !is_excuse(probe)).map(|probe| match probe {
+        let masks = compiled.probes.iter().filter(|probe| !probe.is_excuse()).map(|probe| match probe {
             Probe::Pattern(pattern) => Some(pattern.mask()),
             Probe::Local { .. } => None,
         });
@@ -78,7 +75,7 @@ impl Shape {
         let whole = masks.contains(&None) || !compiled.rigid.is_trivial();
         let sliced = !whole && masks.iter().flatten().all(|mask| *mask == 0 || *mask == all);
         let is_own = |probe: &Probe| match probe {
-            Probe::Pattern(pattern) => pattern.mask() != 0 || is_excuse(probe),
+            Probe::Pattern(pattern) => pattern.mask() != 0 || probe.is_excuse(),
             Probe::Local { body, .. } => {
                 compiled.prefix.iter().any(|variable| is_free(&compiled.arena, *body, variable))
             }
@@ -153,7 +150,7 @@ impl Monitor {
         let text = arena.show(formula, Spelling::Ascii).to_string();
         let made = |compiled: CompiledFormula, data: Option<DataMonitor>| {
             let shape = Shape::new(&compiled);
-            let excuse = compiled.probes.iter().position(is_excuse).map_or(0, |bit| 1 << bit);
+            let excuse = compiled.probes.iter().position(Probe::is_excuse).map_or(0, |bit| 1 << bit);
             let formula_hash = blake3::hash(text.as_bytes()).to_hex()[..FORMULA_HASH_DIGITS].into();
             Monitor { compiled, shape, after: After::Latch, excuse, data: data.map(Arc::new), text, formula_hash }
         };
@@ -271,7 +268,7 @@ fn compile_with_excuse(arena: &Arena, formula: Formula) -> Result<CompiledFormul
     };
     let excused = replace_in_always(&mut excusing, copy, &excuse).ok_or_else(not_an_invariant)?;
     let compiled = compile(&excusing, excused)?;
-    if compiled.probes.is_empty() || compiled.probes.iter().any(is_excuse) {
+    if compiled.probes.is_empty() || compiled.probes.iter().any(Probe::is_excuse) {
         return Ok(compiled);
     }
     Err(CompileError::new(
@@ -286,10 +283,6 @@ pub(crate) fn not_an_invariant() -> CompileError {
         "only `always f` with `f` about the past and the present can be reported at each position",
         "remove the future operators from `f`, or let the verdict latch or reset",
     )
-}
-
-fn is_excuse(probe: &Probe) -> bool {
-    matches!(probe, Probe::Pattern(pattern) if &*pattern.name == EXCUSED_FACT)
 }
 
 /// Returns `G f` with `f` replaced, below the quantifiers in front; none unless `f` is about the past and the present.

@@ -14,6 +14,9 @@ use crate::formula::{Formula, Quantifier};
 use crate::term::{Atom, Term};
 use crate::value::Value;
 
+/// The name of the fact that excuses a position; no formula and no trace can contain it.
+pub(crate) const EXCUSED_FACT: &str = "(excused)";
+
 /// The most variables in the quantifier prefix; the compiler refuses more.
 pub(crate) const MAX_PREFIX_VARIABLES: usize = 4;
 
@@ -46,6 +49,13 @@ pub(crate) enum PatternTerm {
     Variable(usize),
     /// Any value that passes these comparisons; the name is that of its variable.
     Where(Arc<str>, Box<[(Comparison, Value)]>),
+}
+
+impl Probe {
+    /// Whether it asks for the fact that excuses a position.
+    pub(crate) fn is_excuse(&self) -> bool {
+        matches!(self, Probe::Pattern(pattern) if &*pattern.name == EXCUSED_FACT)
+    }
 }
 
 impl PatternTerm {

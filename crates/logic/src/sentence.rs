@@ -171,6 +171,8 @@ impl ResidualWriter<'_> {
         match norms.node(norm) {
             NormNode::True => self.arena.truth(true),
             NormNode::False => self.arena.truth(false),
+            // No position of the rest is excused yet.
+            NormNode::Literal { bit, positive } if self.is_excuse(*bit) => self.arena.truth(!positive),
             NormNode::Literal { bit, positive } => {
                 let asked = self.write_bit(*bit);
                 if *positive { asked } else { self.negate(asked) }
@@ -216,7 +218,12 @@ impl ResidualWriter<'_> {
     /// Returns `a | b`, or `a -> b` if that reads better.
     fn write_disjunction(&mut self, list: &[Norm], norms: &Norms) -> Formula {
         let is_negative = |norm: &&Norm| matches!(norms.node(**norm), NormNode::Literal { positive: false, .. });
-        let (negative, positive): (Vec<&Norm>, Vec<&Norm>) = list.iter().partition(is_negative);
+        let is_excuse = |norm: &&Norm| match norms.node(**norm) {
+            NormNode::Literal { bit, positive } => *positive && self.is_excuse(*bit),
+            _ => false,
+        };
+        let list = list.iter().filter(|norm| !is_excuse(norm));
+        let (negative, positive): (Vec<&Norm>, Vec<&Norm>) = list.partition(is_negative);
         let positive: Vec<Formula> = positive.into_iter().map(|part| self.write_norm(*part, norms)).collect();
         let mut conditions = Vec::with_capacity(negative.len());
         for norm in negative {
@@ -351,6 +358,11 @@ impl ResidualWriter<'_> {
         let gone = self.now.since(*begun);
         let rest = |span: Span| Span(span.0.saturating_sub(gone.0));
         Interval::Time { from: rest(clock.from), to: clock.to.map(rest) }
+    }
+
+    /// Whether a letter bit excuses a position.
+    fn is_excuse(&self, bit: u8) -> bool {
+        self.compiled.probes[usize::from(bit)].is_excuse()
     }
 
     /// Returns the question of a letter bit.

@@ -147,3 +147,22 @@ fn later_violation_has_its_own_witness() {
     assert_eq!(at(3, "b"), Some(vec![3, 4]));
     assert_eq!(at(4, "b"), None);
 }
+
+#[test]
+fn residual_shows_no_excuse() {
+    let mut arena = Arena::new();
+    for (text, rest) in [
+        ("G(pay -> O approved)", "G(pay -> O approved)"),
+        ("G !pay", "G !pay"),
+        ("forall x. G(pay(x) -> O approved(x))", "forall x. G(pay(x) -> O approved(x))"),
+    ] {
+        let formula = arena.parse(text).unwrap();
+        let mut monitors = MonitorSet::new();
+        let id = monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
+        let mut trace_state = monitors.start();
+        for _ in 0..2 {
+            assert_eq!(monitors.residual(&mut trace_state, id).unwrap().to_string(), rest);
+            monitors.step(&mut trace_state, &Facts::parse("pay(1)").unwrap());
+        }
+    }
+}
