@@ -3,6 +3,7 @@
 //! An exchange is a task of its own: it finishes and writes its record even if the client disconnects. A failure ends
 //! this exchange and no other. [`lictor_exchange`] judges; [`driver`] drives it.
 
+mod destination;
 mod driver;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +19,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use lictor_policy::glob::Glob;
 use lictor_warden::RefusedInput;
-use lictor_wire::{Api, Route};
+use lictor_wire::Api;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -28,9 +29,10 @@ use crate::body::{self, AnswerBody, Pieces};
 use crate::error_response::{EXCHANGE_HEADER, ErrorResponse, SESSION_NAME_HEADER};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, hex};
-use crate::telemetry::{Outcome, RouteLabel};
+use crate::telemetry::Outcome;
 use crate::unavailable::Unavailable;
 use crate::upstream::{self, NoAnswer};
+use destination::{Destination, find_destination, is_plain, resembles_judged, route};
 
 /// How long to wait before a failed record is retried.
 const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -178,66 +180,7 @@ async fn close(gateway: &Gateway, account: &Account, time: Duration) {
 
 /// Returns the API of a request, whose errors its client reads.
 pub(crate) fn api<B>(request: &Request<B>) -> Option<Api> {
-    destination(request.method().as_str(), request.uri().path()).api()
-}
-
-fn route(head: &Parts) -> Destination {
-    destination(head.method.as_str(), head.uri.path())
-}
-
-fn destination(method: &str, path: &str) -> Destination {
-    match Api::route(method, path) {
-        Route::Judged(api) => Destination::Judged(api),
-        Route::Counted(api) => Destination::Counted(api),
-        Route::Harmless(api) => Destination::Unjudged(Some(api)),
-        Route::Unknown => Destination::Unknown,
-    }
-}
-
-/// Whether a path is normalized. The upstream may read another path differently, which would bypass judging.
-fn is_plain(path: &str) -> bool {
-    let lower = path.to_ascii_lowercase();
-    let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
-    let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
-    // Letters and digits need no encoding: encoding one is an attempt to be read differently.
-    let encoded = lower.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
-    let hides = encoded.into_iter().any(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
-    !has_odd && !hides && !lower.split('/').any(is_odd)
-}
-
-/// Whether a path differs from a judged route only by case or a trailing slash: a lenient upstream may treat it as one.
-fn resembles_judged(method: &str, path: &str) -> bool {
-    let strict = path.trim_end_matches('/').to_ascii_lowercase();
-    matches!(Api::route(method, &strict), Route::Judged(_) | Route::Counted(_))
-}
-
-/// The kind of route of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Destination {
-    Judged(Api),
-    /// The body is judged, the reply is a number.
-    Counted(Api),
-    Unjudged(Option<Api>),
-    Unknown,
-}
-
-impl Destination {
-    fn api(self) -> Option<Api> {
-        match self {
-            Destination::Judged(api) | Destination::Counted(api) => Some(api),
-            Destination::Unjudged(api) => api,
-            Destination::Unknown => None,
-        }
-    }
-
-    /// Returns the name of the route in metrics and records.
-    fn label(self) -> RouteLabel {
-        match self {
-            Destination::Judged(api) | Destination::Counted(api) => RouteLabel::Api(api),
-            Destination::Unjudged(Some(_)) => RouteLabel::Models,
-            Destination::Unjudged(None) | Destination::Unknown => RouteLabel::Unjudged,
-        }
-    }
+    find_destination(request.method().as_str(), request.uri().path()).api()
 }
 
 impl HttpExchange {

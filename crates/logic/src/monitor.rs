@@ -151,7 +151,7 @@ impl Monitor {
         let made = |compiled: CompiledFormula, data: Option<DataMonitor>| {
             let shape = Shape::new(&compiled);
             let excuse = compiled.probes.iter().position(Probe::is_excuse).map_or(0, |bit| 1 << bit);
-            let formula_hash = blake3::hash(text.as_bytes()).to_hex()[..FORMULA_HASH_DIGITS].into();
+            let formula_hash = hash_formula(&text, !compiled.rigid.is_trivial());
             Monitor { compiled, shape, after: After::Latch, excuse, data: data.map(Arc::new), text, formula_hash }
         };
         let data = |arena: &Arena| -> Result<Option<(CompiledFormula, DataMonitor)>, CompileError> {
@@ -283,6 +283,18 @@ pub(crate) fn not_an_invariant() -> CompileError {
         "only `always f` with `f` about the past and the present can be reported at each position",
         "remove the future operators from `f`, or let the verdict latch or reset",
     )
+}
+
+/// Returns the hash of a formula for snapshots. States of a formula with comparisons are numbered by the order of values,
+/// so a change of that order is another formula to them.
+fn hash_formula(text: &str, is_ordered: bool) -> Arc<str> {
+    const ORDER_VERSION: &str = "\norder 2";
+    let mut hash = blake3::Hasher::new();
+    hash.update(text.as_bytes());
+    if is_ordered {
+        hash.update(ORDER_VERSION.as_bytes());
+    }
+    hash.finalize().to_hex()[..FORMULA_HASH_DIGITS].into()
 }
 
 /// Returns `G f` with `f` replaced, below the quantifiers in front; none unless `f` is about the past and the present.

@@ -11,6 +11,7 @@
 //! ```
 
 mod answer;
+mod deciding;
 mod error;
 mod handle;
 mod held;

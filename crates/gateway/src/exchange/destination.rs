@@ -1,0 +1,68 @@
+//! Where a request goes, by its method and path.
+
+use hyper::http::request::Parts;
+use lictor_wire::{Api, Route};
+
+use crate::telemetry::RouteLabel;
+
+/// Returns the kind of route of a request.
+pub(super) fn route(head: &Parts) -> Destination {
+    find_destination(head.method.as_str(), head.uri.path())
+}
+
+/// Returns the kind of route of a method and a path.
+pub(super) fn find_destination(method: &str, path: &str) -> Destination {
+    match Api::route(method, path) {
+        Route::Judged(api) => Destination::Judged(api),
+        Route::Counted(api) => Destination::Counted(api),
+        Route::Harmless(api) => Destination::Unjudged(Some(api)),
+        Route::Unknown => Destination::Unknown,
+    }
+}
+
+/// Whether a path is normalized. The upstream may read another path differently, which would bypass judging.
+pub(super) fn is_plain(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
+    let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
+    // Letters and digits need no encoding: encoding one is an attempt to be read differently.
+    let encoded = lower.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    let hides = encoded.into_iter().any(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    !has_odd && !hides && !lower.split('/').any(is_odd)
+}
+
+/// Whether a path differs from a judged route only by case or a trailing slash: a lenient upstream may treat it as one.
+pub(super) fn resembles_judged(method: &str, path: &str) -> bool {
+    let strict = path.trim_end_matches('/').to_ascii_lowercase();
+    matches!(Api::route(method, &strict), Route::Judged(_) | Route::Counted(_))
+}
+
+/// The kind of route of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Destination {
+    Judged(Api),
+    /// The body is judged, the reply is a number.
+    Counted(Api),
+    Unjudged(Option<Api>),
+    Unknown,
+}
+
+impl Destination {
+    /// Returns the API that a request uses.
+    pub(super) fn api(self) -> Option<Api> {
+        match self {
+            Destination::Judged(api) | Destination::Counted(api) => Some(api),
+            Destination::Unjudged(api) => api,
+            Destination::Unknown => None,
+        }
+    }
+
+    /// Returns the name of the route in metrics and records.
+    pub(super) fn label(self) -> RouteLabel {
+        match self {
+            Destination::Judged(api) | Destination::Counted(api) => RouteLabel::Api(api),
+            Destination::Unjudged(Some(_)) => RouteLabel::Models,
+            Destination::Unjudged(None) | Destination::Unknown => RouteLabel::Unjudged,
+        }
+    }
+}
