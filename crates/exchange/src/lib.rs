@@ -52,6 +52,7 @@ pub use approval::{ApprovalRequest, Grant, call_hash};
 pub use exchange::Exchange;
 pub use local::{LocalDecider, LocalExchange, LocalParts, LocalReply, LocalSessions};
 pub use memory::{ModelNote, SessionMemory};
+pub use notes::denial_note;
 pub use ruling::{denial, ruling};
 pub use step::{
     DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lictor_event::{DELIVERY, Event, Kind};
 use lictor_json::{Json, Text};
+use lictor_judge::decision::Refusal;
 use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
 use lictor_logic::Time;
 use lictor_wire::Api;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 use crate::approval::ApprovalRequest;
 use crate::exchange::Exchange;
 use crate::memory::SessionMemory;
+use crate::notes::denial_note;
 use crate::step::{DecideQuestion, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
 
 /// How many decisions of a session are kept, for duplicate deliveries.
@@ -80,11 +82,15 @@ struct LocalSession {
 }
 
 impl LocalSessions {
-    /// Keeps the grants of answered approvals: an approved call passes when it is made again.
+    /// Keeps the answers of reviewers: an approved call passes when it is made again, and the model reads of a denial with
+    /// its next request.
     pub fn settle(&mut self, session: &str, decision: &Decision, decider: &mut dyn LocalDecider) -> Result<(), String> {
         let Some(known) = self.by_name.get_mut(session) else { return Ok(()) };
         for settled in &decision.settled {
             let request = settled.settles.as_deref().and_then(|id| known.approvals.remove(id));
+            if matches!(settled.refused, Some(Refusal::Denied(_))) {
+                Arc::make_mut(&mut known.memory).note(denial_note(settled.event.tool.as_deref()));
+            }
             if let Some(grant) = request.and_then(|request| request.grant(settled)) {
                 let preview = decider.preview(&settled.event)?;
                 let grant = grant.excusing(preview.properties.iter().map(Text::as_str));

@@ -207,7 +207,7 @@ impl SessionMemory {
     }
 
     /// Remembers a note for the model.
-    pub(crate) fn note(&mut self, note: ModelNote) {
+    pub fn note(&mut self, note: ModelNote) {
         self.notes.push(note);
         trim(&mut self.notes);
     }

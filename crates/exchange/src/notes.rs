@@ -1,9 +1,9 @@
-//! Notes for the model, which are added to its next request (steer).
+//! Notes for the model, which are added to its next request: advice of properties (steer), and denials of reviewers.
 
 use lictor_event::{Event, Kind};
 use lictor_wire::Ruling;
 
-use crate::memory::SessionMemory;
+use crate::memory::{ModelNote, SessionMemory};
 use crate::new_event::NewEvent;
 
 /// Adds notes after the results of their calls, or else after the last new text. Notes that fit neither stay in memory.
@@ -36,4 +36,10 @@ pub(crate) fn with_note(event: &Event, note: &str) -> Ruling {
         None => return Ruling::Forward,
     }
     Ruling::Rewrite(Box::new(event))
+}
+
+/// Returns the note by which a model learns that a reviewer denied its call.
+pub fn denial_note(tool: Option<&str>) -> ModelNote {
+    let tool = tool.unwrap_or("a tool");
+    ModelNote { call: None, text: format!("A reviewer denied the call of {tool}. Do not make it again.") }
 }

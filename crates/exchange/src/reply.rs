@@ -51,21 +51,33 @@ impl Life {
         mut bytes: Bytes,
     ) -> Result<ExchangeEnd, Stop> {
         let mut left = self.options.corrections;
+        let mut denied: Option<RefusedReply> = None;
         loop {
-            let refused = match self.settle_reply(sent, &request, bytes, left).await? {
-                SettledReply::Body(body) => return self.send_body(body).await,
-                SettledReply::Refused(refused) => *refused,
+            let refused = match self.settle_reply(sent, &request, bytes, left).await {
+                Ok(SettledReply::Body(body)) => return self.send_body(body).await,
+                Ok(SettledReply::Refused(refused)) => *refused,
+                // A correction that cannot be read is none: the client gets the denial.
+                Err(Stop::Fail(failure)) => match denied.take_if(|_| failure.end == ExchangeEnd::Refused) {
+                    Some(denied) => return self.send_denial(sent, denied).await,
+                    None => return Err(Stop::Fail(failure)),
+                },
+                Err(stop) => return Err(stop),
             };
             left -= 1;
             self.count(|counts| counts.corrections += 1);
             match self.perform(ExchangeStep::AskAgain(refused.next_request.clone())).await? {
-                StepResult::Reply(again) => (request, bytes) = (refused.next_request, again),
-                _ => {
-                    self.remember(sent, &refused.settled.sent, refused.denied).await?;
-                    return self.send_body(refused.settled.body.into()).await;
+                StepResult::Reply(again) => {
+                    (request, bytes, denied) = (refused.next_request.clone(), again, Some(refused));
                 }
+                _ => return self.send_denial(sent, refused).await,
             }
         }
+    }
+
+    /// Sends the client a reply with the denials of its calls.
+    async fn send_denial(&self, sent: &SessionMemory, refused: RefusedReply) -> Result<ExchangeEnd, Stop> {
+        self.remember(sent, &refused.settled.sent, refused.denied).await?;
+        self.send_body(refused.settled.body.into()).await
     }
 
     /// Judges a reply and remembers what the client will get, unless the model is to be asked again. `left` says how

@@ -64,16 +64,28 @@ struct WithheldText {
     properties: BTreeSet<Text>,
 }
 
+impl StreamState {
+    /// Whether the client has nothing of the stream, and it has nothing for the client.
+    fn says_nothing(&self) -> bool {
+        self.opening.is_some() && !self.stream.shows_anything() && self.denied.is_empty()
+    }
+}
+
 impl Life {
     /// Judges a stream while it is sent to the client. `before` is the memory as of when the request was sent. If the
     /// stream has nothing but calls and all are denied, the model gets the reasons and is asked again, as for a
     /// [whole reply](Life::judge_reply): the client gets the next stream instead.
     pub(crate) async fn judge_stream(&self, before: &SessionMemory, mut request: Bytes) -> Result<ExchangeEnd, Stop> {
         let mut left = self.options.corrections;
+        let mut denied: Option<StreamState> = None;
         let (state, stopped) = loop {
             let mut state = self.open_stream(left);
             let stopped = self.follow(before, &mut state).await;
             self.note_stripped(state.stream.stripped());
+            // A correction that says nothing, or cannot be read, is none: the client gets the denial.
+            if let Some(denied) = denied.take_if(|_| !matches!(stopped, Err(Stop::Gone)) && state.says_nothing()) {
+                break (denied, Ok(false));
+            }
             let Some(next) = stopped.as_ref().ok().and_then(|was_cut| self.correct_stream(&state, &request, *was_cut))
             else {
                 break (state, stopped);
@@ -82,7 +94,7 @@ impl Life {
             match self.perform(ExchangeStep::AskAgain(next.clone())).await? {
                 StepResult::Stream => {
                     self.replied.fetch_add(state.ruled, Ordering::Relaxed);
-                    (left, request) = (left - 1, next);
+                    (left, request, denied) = (left - 1, next, Some(state));
                 }
                 _ => break (state, stopped),
             }
@@ -160,7 +172,7 @@ impl Life {
             remembered: None,
             is_gone: false,
             is_reading: true,
-            opening: (left > 0 && !self.options.shadow).then(StreamOpening::default),
+            opening: (self.options.corrections > 0 && !self.options.shadow).then(StreamOpening::default),
             left,
         }
     }

@@ -224,6 +224,7 @@ impl HttpExchange {
         let path = self.head.uri.path();
         let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
         if (!is_plain(path) || is_near) && config.shadow {
+            self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
             return Ok(Destination::Unjudged(None));
         }
         if !is_plain(path) || is_near {
@@ -232,7 +233,11 @@ impl HttpExchange {
         }
         let is_listed = config.forward.iter().any(|listed| Glob::new(listed).matches(path));
         match destination {
-            Destination::Unknown if is_listed || config.shadow => Ok(Destination::Unjudged(None)),
+            Destination::Unknown if is_listed => Ok(Destination::Unjudged(None)),
+            Destination::Unknown if config.shadow => {
+                self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
+                Ok(Destination::Unjudged(None))
+            }
             Destination::Unknown => {
                 let message = format!(
                     "unknown endpoint `{} {path}`: it cannot be judged, so it is not forwarded; an operator can list it under \

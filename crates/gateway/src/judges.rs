@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use lictor_event::{EXCHANGE, Event};
 use lictor_json::Json;
 use lictor_judge::Judge;
-use lictor_judge::guard::{AskScope, Decision, Guard, Preview};
+use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
@@ -23,7 +23,7 @@ use crate::clock::now;
 use crate::identity::EVERYBODY;
 use crate::sessions::MemorySave;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::{Journal, Metrics, decision_line};
+use crate::telemetry::{Journal, Metrics, decision_line, shown_line};
 use crate::tenant_store::TenantStore;
 use crate::unavailable::Unavailable;
 
@@ -174,6 +174,21 @@ impl Judges {
     pub(crate) async fn refuse(&self, tenant: &str, refused: RefusedInput) -> Result<(), Unavailable> {
         self.metrics.refusal(tenant);
         self.ask(tenant, |warden, then| warden.refuse(refused, then)).await
+    }
+
+    /// Records a text of which parts were withheld while it was streamed: the decision on the whole text came after that,
+    /// and may say nothing of them.
+    pub(crate) async fn note_shown(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
+        let properties = body.get("properties").and_then(Value::as_array).into_iter().flatten();
+        let properties: Vec<&str> = properties.filter_map(Value::as_str).collect();
+        if !properties.is_empty() {
+            let is_stopped = body.get("stopped") == Some(&Value::Bool(true));
+            let action = if is_stopped { Action::Block } else { Action::Redact };
+            self.metrics.shown(tenant, action, &properties);
+            let exchange = body.get("exchange").and_then(Value::as_str).unwrap_or_default();
+            self.journal.say(&self.metrics, "decision", shown_line(tenant, exchange, action, &properties));
+        }
+        self.note(tenant, body).await
     }
 
     /// Writes a record that is no decision, as of an exchange.

@@ -131,7 +131,7 @@ async fn end_surplus(gateway: Arc<Gateway>) {
     loop {
         for session in gateway.sessions.wait_for_surplus().await {
             // An exchange in flight uses it.
-            let Some(_turn) = gateway.sessions.try_turn(&session.name) else { continue };
+            let Some(_turn) = gateway.sessions.turn_if_idle(&session.name) else { continue };
             if !gateway.sessions.is_last_use(&session) {
                 continue;
             }

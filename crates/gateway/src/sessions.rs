@@ -84,6 +84,11 @@ impl std::fmt::Debug for Sessions {
 #[derive(Debug)]
 pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMutexGuard<()>);
 
+/// A claim on a session for as long as an exchange with it is in flight, also while it waits for the upstream: the
+/// session is not idle.
+#[derive(Debug)]
+pub(crate) struct Presence(#[expect(dead_code, reason = "held, never read")] Arc<tokio::sync::Mutex<()>>);
+
 /// A memory that is saved atomically with decisions.
 #[derive(Debug)]
 pub(crate) struct MemorySave {
@@ -119,9 +124,17 @@ impl Sessions {
         Turn(self.lock(session).lock_owned().await)
     }
 
-    /// Returns the lock of a session, unless an exchange has it.
-    pub(crate) fn try_turn(&self, session: &str) -> Option<Turn> {
-        self.lock(session).try_lock_owned().ok().map(Turn)
+    /// Returns the lock of a session, unless an exchange with it is in flight.
+    pub(crate) fn turn_if_idle(&self, session: &str) -> Option<Turn> {
+        let turn = self.lock(session).try_lock_owned().ok().map(Turn)?;
+        // The turn itself is one of the holders of the lock.
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.get(session).is_none_or(|lock| lock.strong_count() == 1).then_some(turn)
+    }
+
+    /// Claims a session for an exchange.
+    pub(crate) fn enter(&self, session: &str) -> Presence {
+        Presence(self.lock(session))
     }
 
     fn lock(&self, session: &str) -> Arc<tokio::sync::Mutex<()>> {

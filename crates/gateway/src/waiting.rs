@@ -1,7 +1,7 @@
 //! Pending approvals in the store: any gateway over it may get the answer.
 
 use lictor_event::{Event, Kind, parse_time};
-use lictor_exchange::{ApprovalRequest, Grant};
+use lictor_exchange::{ApprovalRequest, Grant, SessionMemory, denial_note};
 use lictor_json::{Json, Text};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError, StoredValue};
 use lictor_warden::DELIVERY;
@@ -164,7 +164,10 @@ impl Waiting {
                 Answered::Allowed
             }
             (Some(_), _) if allow => Answered::StoppedAfterAll,
-            (Some(_), _) => Answered::Denied,
+            (Some(_), _) => {
+                self.note_denial(gateway).await?;
+                Answered::Denied
+            }
         };
         self.forget(gateway, token).await?;
         gateway.answered.notify_waiters();
@@ -172,11 +175,23 @@ impl Waiting {
     }
 
     async fn store_grant(&self, gateway: &Gateway, grant: Grant) -> Result<(), Unavailable> {
+        self.change_memory(gateway, |memory| memory.grant(grant.clone())).await
+    }
+
+    /// Lets the model know with its next request, if no exchange waits for the answer.
+    async fn note_denial(&self, gateway: &Gateway) -> Result<(), Unavailable> {
+        if !gateway.config.limits.approval.is_zero() {
+            return Ok(());
+        }
+        self.change_memory(gateway, |memory| memory.note(denial_note(self.tool.as_deref()))).await
+    }
+
+    async fn change_memory(&self, gateway: &Gateway, change: impl Fn(&mut SessionMemory)) -> Result<(), Unavailable> {
         loop {
             let _turn = gateway.sessions.turn(&self.session).await;
             let loaded = gateway.sessions.load(&self.tenant, &self.session).await?;
             let mut memory = (*loaded.memory).clone();
-            memory.grant(grant.clone());
+            change(&mut memory);
             if gateway.sessions.save(&self.tenant, &self.session, &loaded, memory.into()).await?.is_some() {
                 return Ok(());
             }

@@ -85,6 +85,7 @@ impl LedgerFiles {
     /// Appends a batch, which is durable when this returns.
     pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), LedgerError> {
         self.lock.check()?;
+        self.check_segment()?;
         // A key is durable before the first record that needs it.
         self.keys.add(&*self.options.disk, &batch.keys)?;
         if self.segment.length > 0 && self.segment.length + batch.text.len() as u64 > self.options.segment_bytes {
@@ -98,6 +99,19 @@ impl LedgerFiles {
         self.time = batch.time;
         batch.leaves.iter().for_each(|leaf| self.tiles.push(*leaf));
         self.unwritten.extend(self.tiles.take_full());
+        Ok(())
+    }
+
+    /// Fails if the file of the last records was deleted or shortened: later records would be lost with it.
+    fn check_segment(&self) -> Result<(), LedgerError> {
+        let path = self.folder.join(segment::path(self.segment.first));
+        let found = std::fs::metadata(&path).map_err(|error| LedgerError::file("find", &path, error))?;
+        if found.len() < self.segment.length {
+            return Err(LedgerError::refused(format!(
+                "{}: records were removed while the ledger was open\nhint: restore the file",
+                path.display()
+            )));
+        }
         Ok(())
     }
 

@@ -80,12 +80,11 @@ impl Reply {
         self.settle_for(false, rulings)
     }
 
-    /// [`settle`](Reply::settle) for the reply to a request: if that asked for structured output, denied text becomes a
+    /// [`settle`](Reply::settle) for the reply to a request: if that asked for structured output, a denial becomes a
     /// refusal in the vendor's own form, which clients do not take for the output.
     pub fn settle_reply_to(&self, request: &[u8], rulings: &[Ruling]) -> Result<JudgedReply, WireRefusal> {
-        let is_text = |event: &Event| event.kind == Kind::AssistantMessage;
-        let denies_text = self.events.iter().zip(rulings).any(|(event, ruling)| is_text(event) && ruling.is_denial());
-        let request = if denies_text { json::parse(request).ok() } else { None };
+        let is_denied = rulings.iter().any(Ruling::is_denial);
+        let request = if is_denied { json::parse(request).ok() } else { None };
         let is_structured = request.is_some_and(|request| self.api.interface().wants_structure(&request));
         self.settle_for(is_structured, rulings)
     }

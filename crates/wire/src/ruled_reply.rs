@@ -13,7 +13,7 @@ pub(crate) struct RuledReply<'a> {
     pub(crate) segments: Vec<RuledSegment<'a>>,
     /// How many choices the model gave.
     pub(crate) choices: usize,
-    /// Whether the request asked for structured output, which a denial is not: denied text becomes a refusal.
+    /// Whether the request asked for structured output, which a denial is not: a denial becomes a refusal.
     pub(crate) is_structured: bool,
 }
 
@@ -27,6 +27,14 @@ pub(crate) struct RuledSegment<'a> {
 }
 
 impl RuledReply<'_> {
+    /// Returns the text of the first denial.
+    pub(crate) fn find_denial(&self) -> Option<&str> {
+        self.segments.iter().find_map(|ruled| match ruled.ruling {
+            Ruling::Deny { text } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
     /// Returns the edits that empty members of an object which could leak the original text.
     pub(crate) fn empty_members(&self, at: &[JsonStep], keys: &[&str]) -> Edits {
         let edit = |key: &&str| {

@@ -74,6 +74,9 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
             Err(error) => Err(format!("{error:#}")),
         }
     });
+    if config.shadow {
+        complaint::warn("shadow mode: everything is judged and recorded, and nothing is stopped");
+    }
     let journal = if args.quiet { Journal::silent() } else { Journal::new(std::io::stderr()) };
     let upstream = config.upstream.to_string();
     let listening = |address| complaint::note(&format!("listening on {address}, forwarding to {upstream}"));
@@ -160,8 +163,9 @@ fn config(args: &ServeArgs) -> anyhow::Result<Config> {
     if let Some(seconds) = args.approval_wait {
         config.limits.approval = Duration::from_secs(seconds);
     }
-    // An empty variable counts as unset.
-    if let Some(key) = std::env::var(CONTROL_KEY_VARIABLE).ok().filter(|key| !key.is_empty()) {
+    // An empty variable counts as unset. Files of secrets end with a line end.
+    let key = std::env::var(CONTROL_KEY_VARIABLE).ok().map(|key| key.trim().to_owned());
+    if let Some(key) = key.filter(|key| !key.is_empty()) {
         if key.len() < MIN_CONTROL_KEY_CHARACTERS {
             bail!(
                 "{CONTROL_KEY_VARIABLE} has fewer than {MIN_CONTROL_KEY_CHARACTERS} characters\nhint: make one with `openssl rand -hex 32`"

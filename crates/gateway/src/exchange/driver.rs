@@ -27,7 +27,7 @@ use crate::body::{self, Unread};
 use crate::clock::now;
 use crate::error_response::ErrorResponse;
 use crate::identity::{BodyHints, Origin, SessionKey};
-use crate::sessions::{StoredMemory, Turn};
+use crate::sessions::{Presence, StoredMemory, Turn};
 use crate::telemetry::{Outcome, Span};
 use crate::unavailable::Unavailable;
 use crate::waiting::Waiting;
@@ -42,6 +42,8 @@ const SESSION_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversati
 #[derive(Default)]
 struct Driver {
     session: String,
+    /// Keeps the session from being ended meanwhile.
+    presence: Option<Presence>,
     /// While the memory is loaded, no other exchange of this process changes it.
     turn: Option<Turn>,
     memory: StoredMemory,
@@ -139,7 +141,10 @@ impl HttpExchange {
             ExchangeStep::Wait(ids) => self.wait(&ids).await,
             ExchangeStep::LookUp(id) => Ok(StepResult::Pending(Waiting::load(&self.gateway, &id).await?.is_some())),
             ExchangeStep::Note(record) => {
-                self.gateway.judges.note(tenant, record).await?;
+                match record.get("type").and_then(serde_json::Value::as_str) {
+                    Some("shown") => self.gateway.judges.note_shown(tenant, record).await?,
+                    _ => self.gateway.judges.note(tenant, record).await?,
+                }
                 Ok(StepResult::Done)
             }
             ExchangeStep::Refuse { code, bytes } => {
@@ -254,6 +259,7 @@ impl HttpExchange {
         }
         self.account.belongs_to(&self.caller.tenant, Some((session.name.clone(), session.origin)));
         driver.session.clone_from(&session.name);
+        driver.presence = Some(self.gateway.sessions.enter(&session.name));
         StepResult::Identity { session: session.name, principal: self.caller.principal.clone() }
     }
 

@@ -14,8 +14,8 @@ const OVERHEAD: usize = 512;
 #[derive(Debug)]
 pub(super) struct MemoryCache {
     by_name: HashMap<String, CacheEntry>,
-    /// The names in the order of their last use.
-    by_use: BTreeMap<u64, String>,
+    /// For each tenant, the names in the order of their last use.
+    by_use: HashMap<String, BTreeMap<u64, String>>,
     uses: u64,
     bytes: usize,
     /// Whether the store has all memories, so that they can be evicted.
@@ -40,7 +40,7 @@ pub(crate) struct SessionUse {
 
 impl MemoryCache {
     pub(super) fn new(is_bounded: bool) -> MemoryCache {
-        MemoryCache { by_name: HashMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, is_bounded }
+        MemoryCache { by_name: HashMap::new(), by_use: HashMap::new(), uses: 0, bytes: 0, is_bounded }
     }
 
     pub(super) fn get(&self, session: &str) -> Option<StoredMemory> {
@@ -58,14 +58,14 @@ impl MemoryCache {
         self.bytes += weight;
         self.uses += 1;
         let entry = CacheEntry { tenant: tenant.to_owned(), memory: memory.clone(), used: self.uses };
-        self.by_use.insert(self.uses, session.to_owned());
+        self.by_use.entry(tenant.to_owned()).or_default().insert(self.uses, session.to_owned());
         self.by_name.insert(session.to_owned(), entry);
     }
 
     pub(super) fn remove(&mut self, session: &str) {
         if let Some(evicted) = self.by_name.remove(session) {
-            self.by_use.remove(&evicted.used);
             self.bytes -= weight(&evicted.memory);
+            self.by_use.entry(evicted.tenant).and_modify(|names| drop(names.remove(&evicted.used)));
         }
     }
 
@@ -78,13 +78,16 @@ impl MemoryCache {
         self.by_name.get(session).map(|entry| entry.used)
     }
 
-    /// Returns the sessions whose last use is longest ago.
+    /// Returns sessions to end: of the tenant that has the most, those whose last use is longest ago. So no tenant ends
+    /// the sessions of others by beginning many.
     pub(super) fn oldest(&self, count: usize) -> Vec<SessionUse> {
-        let found = |(number, name): (&u64, &String)| {
-            let tenant = self.by_name.get(name)?.tenant.clone();
-            Some(SessionUse { tenant, name: name.clone(), number: *number })
+        let Some((tenant, names)) = self.by_use.iter().max_by_key(|(_, names)| names.len()) else { return Vec::new() };
+        let found = |(number, name): (&u64, &String)| SessionUse {
+            tenant: tenant.clone(),
+            name: name.clone(),
+            number: *number,
         };
-        self.by_use.iter().take(count).filter_map(found).collect()
+        names.iter().take(count).map(found).collect()
     }
 
     /// Evicts the memories for which `is_over` holds, and returns how many there were.

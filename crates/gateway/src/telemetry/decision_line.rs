@@ -57,6 +57,19 @@ pub(crate) fn decision_line(
     }))
 }
 
+/// Returns the members of the line about a text of which parts were withheld while it was streamed.
+pub(crate) fn shown_line(tenant: &str, exchange: &str, action: Action, properties: &[&str]) -> Value {
+    let verb = if action == Action::Block { "blocked" } else { "redacted" };
+    json!({
+        "summary": format!("{verb} assistant_message: {}", properties.join(", ")),
+        "tenant": tenant,
+        "action": action.name(),
+        "kind": "assistant_message",
+        "properties": properties,
+        "exchange": exchange,
+    })
+}
+
 /// Returns a name as it is logged. Models make up names of tools, so a name that could hold personal data is withheld.
 pub(super) fn loggable(name: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);

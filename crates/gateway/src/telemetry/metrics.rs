@@ -156,6 +156,11 @@ impl Metrics {
         self.tenants().add_decision(tenant, decision);
     }
 
+    /// Counts a text of which parts were withheld while it was streamed, and the properties that asked for it.
+    pub(crate) fn shown(&self, tenant: &str, action: Action, properties: &[&str]) {
+        self.tenants().add_shown(tenant, action, properties);
+    }
+
     /// Counts a refusal of input that is no event.
     pub(crate) fn refusal(&self, tenant: &str) {
         self.tenants().add_action(tenant, Action::Block);

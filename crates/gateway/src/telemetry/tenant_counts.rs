@@ -69,6 +69,19 @@ impl AllTenantCounts {
         }
     }
 
+    /// Counts a text of which parts were withheld while it was streamed.
+    pub(super) fn add_shown(&mut self, tenant: &str, action: Action, properties: &[&str]) {
+        self.add_action(tenant, action);
+        let response = if action == Action::Block { Response::Block } else { Response::Redact };
+        let (Some(counts), place) = (self.tenant(tenant), RESPONSES.iter().position(|known| *known == response)) else {
+            return;
+        };
+        for property in properties {
+            let row = row(&mut counts.objections, property);
+            place.and_then(|place| row.get_mut(place)).into_iter().for_each(|count| *count += 1);
+        }
+    }
+
     /// Counts an error that the gateway answered with.
     pub(super) fn add_error(&mut self, tenant: &str, code: &str) {
         if let Some(counts) = self.tenant(tenant) {

@@ -224,6 +224,43 @@ async fn vanished_ledger_folder_refuses_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn removed_records_refuse_requests() {
+    let model = saying(vec![text("hi")]).await;
+    let world = plan(&model, NOTHING).start().await;
+    let ask = async |session: &str| world.post(path(Api::Chat), session, &request(Api::Chat, "hi", false)).await;
+    assert_eq!(ask("s").await.status, 200);
+    quiet(&world).await;
+    std::fs::remove_dir_all(world.log.join("records")).unwrap();
+    let got = ask("t").await;
+    assert_eq!((got.status, got.code()), (503, "audit.unavailable"), "{}", got.text());
+    assert_eq!(model.seen().len(), 1, "nothing is forwarded without a record");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn withheld_parts_of_streams_are_counted() {
+    for (respond, action) in [("redact", "redacted"), ("block", "blocked")] {
+        let policy = format!(
+            "{{lictor: 1, name: p, properties: [{{id: private, formula: 'always forall c. (carries(c) -> !special(c))', \
+             respond: {respond}}}]}}"
+        );
+        let model = saying(vec![text("She said that she has diabetes, and that she is well otherwise.")]).await;
+        let mut observed = plan(&model, &policy);
+        let lines = Lines::default();
+        observed.journal = Journal::new(lines.clone());
+        let world = observed.start().await;
+        let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", true)).await;
+        assert!(!got.text().contains("diabetes"), "{}", got.text());
+        let line = lines.wait_for("decision", 1).await.remove(0);
+        assert_eq!(line["summary"], format!("{action} assistant_message: private"));
+        let shown = metrics(&world).await;
+        let counted =
+            format!(r#"lictor_objections_total{{tenant="everybody",property="private",response="{respond}"}} 1"#);
+        assert_line(&shown, &counted);
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stripped_fields_are_logged_once() {
     let said = json!({"choices": [{"index": 0, "mood": "calm", "message": {"role": "assistant", "content": "hi"}}]});
     let model = Model::start(move |_| Play::json(said.to_string())).await;

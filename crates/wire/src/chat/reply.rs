@@ -99,10 +99,16 @@ fn edit_choice(reply: &RuledReply<'_>, choice: usize, own: &[&RuledSegment<'_>])
     if function.is_none() {
         edits.push((function_at, JsonEdit::Remove));
     }
-    if kept.is_empty() && function.is_none() {
+    let is_over = kept.is_empty() && function.is_none();
+    if is_over {
         edits.push((join_path(&at, ["finish_reason".into()]), JsonEdit::Set("stop".into())));
     }
     edits.push((calls_at, if kept.is_empty() { JsonEdit::Remove } else { JsonEdit::Set(kept.into()) }));
+    if is_over && reply.is_structured {
+        edits.push((join_path(&message_at, ["content".into()]), JsonEdit::Set(Json::Null)));
+        edits.push((join_path(&message_at, ["refusal".into()]), JsonEdit::Set(denials.join("\n\n").into())));
+        return Ok(edits);
+    }
     edits.extend(append_denials(reply.body, &message_at, text_edits, &denials)?);
     Ok(edits)
 }

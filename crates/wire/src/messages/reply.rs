@@ -66,10 +66,16 @@ pub(super) fn edit(reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
             }
         }
     }
-    let is_text = |ruled: &&RuledSegment<'_>| ruled.segment.event.kind == Kind::AssistantMessage;
-    if reply.is_structured && reply.segments.iter().filter(is_text).any(|ruled| ruled.ruling.is_denial()) {
-        edits.push((json_path!["stop_reason"], JsonEdit::Set("refusal".into())));
-    } else if !has_call && reply.body.text("stop_reason") == Some("tool_use") {
+    // Clients parse every text as the output, so the refusal has none.
+    if let Some(text) = reply.find_denial().filter(|_| reply.is_structured && !has_call) {
+        let details = [("type", "refusal".into()), ("category", Json::Null), ("explanation", text.into())];
+        return Ok(vec![
+            (json_path!["content"], JsonEdit::Set(Vec::new().into())),
+            (json_path!["stop_reason"], JsonEdit::Set("refusal".into())),
+            (json_path!["stop_details"], JsonEdit::Set(details.into())),
+        ]);
+    }
+    if !has_call && reply.body.text("stop_reason") == Some("tool_use") {
         edits.push((json_path!["stop_reason"], JsonEdit::Set("end_turn".into())));
     }
     Ok(edits)

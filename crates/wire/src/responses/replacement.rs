@@ -4,18 +4,24 @@ use lictor_json::{Json, Object, Text};
 
 /// Returns the message in the place of a denied item. Its id is made of the id of that item: it is used nowhere else,
 /// and begins as ids of messages must.
-pub(super) fn message_item(id: &str, text: &str) -> Json {
+pub(super) fn message_item(id: &str, part: Json) -> Json {
     Json::from([
         ("type", "message".into()),
         ("id", format!("msg_{id}").into()),
         ("role", "assistant".into()),
         ("status", "completed".into()),
-        ("content", vec![text_part(text)].into()),
+        ("content", vec![part].into()),
     ])
 }
 
-fn text_part(text: &str) -> Json {
+/// Returns a part of a message with a text.
+pub(super) fn text_part(text: &str) -> Json {
     Json::from([("type", "output_text".into()), ("text", text.into()), ("annotations", Vec::new().into())])
+}
+
+/// Returns a part of a message by which the model refuses structured output.
+pub(super) fn refusal_part(text: &str) -> Json {
+    Json::from([("type", "refusal".into()), ("refusal", text.into())])
 }
 
 /// Returns an event of a stream about an item.

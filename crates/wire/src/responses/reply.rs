@@ -5,7 +5,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonEdit, JsonPath, json_path};
 
 use super::item::{check_reply_item, read_item};
-use super::replacement::message_item;
+use super::replacement::{message_item, refusal_part, text_part};
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
@@ -61,15 +61,15 @@ pub(super) fn edit(reply: &RuledReply<'_>) -> Result<Edits, WireRefusal> {
                 for (number, place) in segment.text_paths().enumerate() {
                     let part = place[..place.len().saturating_sub(1)].to_vec();
                     let said = if number == 0 { text.as_str() } else { "(withheld)" };
-                    let refusal = Json::from([("type", "refusal".into()), ("refusal", said.into())]);
                     edits.retain(|(path, _)| !path.starts_with(&part));
-                    edits.push((part, JsonEdit::Set(refusal)));
+                    edits.push((part, JsonEdit::Set(refusal_part(said))));
                 }
             }
             (Some(text), _) if is_text => edits.extend(segment.deny(text)?),
             (Some(text), _) => {
                 let id = reply.body.find(&segment.at).and_then(|item| item.text("id")).unwrap_or_default();
-                let edit = (segment.at.clone(), JsonEdit::Set(message_item(id, text)));
+                let part = if reply.is_structured { refusal_part(text) } else { text_part(text) };
+                let edit = (segment.at.clone(), JsonEdit::Set(message_item(id, part)));
                 // An item may be several events.
                 if !edits.contains(&edit) {
                     edits.push(edit);

@@ -7,7 +7,7 @@ use lictor_decode::piece::{self, Piece};
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, join_path, json_path};
 
 use super::item::{check_reply_item, read_item};
-use super::replacement::message_item;
+use super::replacement::{message_item, text_part};
 use crate::known::read_text;
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
@@ -313,7 +313,10 @@ impl StreamedItem {
     pub(super) fn write_call(&self, written: &Json, unit: usize, units: &Units) -> Result<Json, WireRefusal> {
         if let Ruling::Deny { text } = units.ruling(unit) {
             let whole = self.joined.clone().json();
-            return Ok(message_item(written.text("id").or_else(|| whole.text("id")).unwrap_or_default(), text));
+            return Ok(message_item(
+                written.text("id").or_else(|| whole.text("id")).unwrap_or_default(),
+                text_part(text),
+            ));
         }
         let mut edits = Vec::new();
         for (segment, ruling) in read_item(written, &[])?.iter().zip(units.rulings(unit)) {
