@@ -129,7 +129,11 @@ impl Server {
 /// Ends the sessions that are too many for the memory.
 async fn end_surplus(gateway: Arc<Gateway>) {
     loop {
-        for session in gateway.sessions.wait_for_surplus().await {
+        let (mut left, sessions) = gateway.sessions.wait_for_surplus().await;
+        for session in sessions {
+            if left == 0 {
+                break;
+            }
             // An exchange in flight uses it.
             let Some(_turn) = gateway.sessions.turn_if_idle(&session.name) else { continue };
             if !gateway.sessions.is_last_use(&session) {
@@ -138,6 +142,7 @@ async fn end_surplus(gateway: Arc<Gateway>) {
             // Both end while the turn is held: what the warden has judged and what the gateway has seen stay equal.
             match gateway.judges.finish(&session.tenant, session.name.clone()).await {
                 Ok(notices) => {
+                    left -= 1;
                     notices.iter().for_each(|_| gateway.journal.say(&gateway.metrics, "late", json!({})));
                     gateway.sessions.forget(&session.name);
                     // Its approvals cannot be answered any more. Those that cannot be deleted now expire.

@@ -300,15 +300,17 @@ impl Sessions {
         Ok(())
     }
 
-    /// Waits until a private store has too many sessions, and returns some to end: those that were idle longest.
-    pub(crate) async fn wait_for_surplus(&self) -> Vec<SessionUse> {
+    /// Waits until a private store has too many sessions. Returns how many are to end, and those that were idle longest:
+    /// more of them, since some may be in use.
+    pub(crate) async fn wait_for_surplus(&self) -> (usize, Vec<SessionUse>) {
         self.crowded.notified().await;
         let cache = self.cache();
         let surplus = cache.len().saturating_sub(self.limit);
         if surplus > MAX_ENDED_AT_ONCE {
             self.crowded.notify_one();
         }
-        cache.oldest(surplus.min(MAX_ENDED_AT_ONCE))
+        let count = surplus.min(MAX_ENDED_AT_ONCE);
+        (count, cache.oldest(count + MAX_ENDED_AT_ONCE))
     }
 
     /// Whether a session was not used again.

@@ -159,6 +159,58 @@ async fn surplus_sessions_in_memory_end_oldest_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn surplus_sessions_of_one_tenant_spare_others() {
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let mut small = plan(&model, POLICY);
+    small.store = Some(Arc::new(MemoryStore::private()));
+    small.config.limits.sessions = 3;
+    small.config.tenants =
+        BTreeMap::from([(KeyHash::of("a"), "acme".to_owned()), (KeyHash::of("b"), "shop".to_owned())]);
+    let world = small.start().await;
+    assert_eq!(pays(&world, "a", Some("s"), None).await, 1);
+    for number in 0..6 {
+        assert_eq!(pays(&world, "b", Some(&format!("s{number}")), None).await, 1);
+    }
+    world.figure_becomes("lictor_sessions_evicted_total", 4).await;
+    assert_eq!(pays(&world, "a", Some("s"), None).await, 0, "the session was not ended for those of another");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn session_in_flight_is_not_evicted() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let said = vec![call("c", "pay", json!({}))];
+    let model = Model::start(move |seen| {
+        if String::from_utf8_lossy(&seen.body).contains("slowly") {
+            tokio::task::block_in_place(|| wait.lock().unwrap().recv().unwrap());
+        }
+        told(seen, &said)
+    })
+    .await;
+    let mut small = plan(&model, POLICY);
+    small.store = Some(Arc::new(MemoryStore::private()));
+    small.config.limits.sessions = 2;
+    let world = Arc::new(small.start().await);
+    assert_eq!(pays(&world, "key", Some("s"), None).await, 1);
+    let slow = Arc::clone(&world);
+    let asked = tokio::spawn(async move {
+        let got = slow.post(path(Api::Chat), "s", &request(Api::Chat, "pay slowly", false)).await;
+        hear(Api::Chat, &got.body).calls.len()
+    });
+    while model.seen().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    for number in 0..3 {
+        assert_eq!(pays(&world, "key", Some(&format!("t{number}")), None).await, 1);
+    }
+    world.figure_becomes("lictor_sessions_evicted_total", 2).await;
+    go.send(()).unwrap();
+    assert_eq!(asked.await.unwrap(), 0, "it has paid before");
+    Arc::into_inner(world).unwrap().end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unlisted_credentials_can_be_refused() {
     let model = saying(vec![text("hi")]).await;
     let mut closed = plan(&model, NOTHING);
