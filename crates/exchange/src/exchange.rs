@@ -267,6 +267,15 @@ impl Life {
         Ok(Stop::Fail(ExchangeFailure::refused(status, refused.code, refused.message)))
     }
 
+    /// Refuses a reply of which clients read different words.
+    pub(crate) async fn refuse_split_word(&self, bytes: Bytes) -> Result<Stop, Stop> {
+        const CODE: &str = "reply.split_word";
+        self.record_refusal(CODE, bytes).await?;
+        let message =
+            "a word of the reply is split between two parts of its text, so that clients would read different words";
+        Ok(Stop::Fail(ExchangeFailure::refused(502, CODE, message)))
+    }
+
     /// Takes note of the id of the reply.
     pub(crate) fn replies_as(&self, id: Option<&str>) {
         if let Some(id) = id {

@@ -95,6 +95,9 @@ impl Life {
         };
         self.note_stripped(reply.stripped());
         self.replies_as(reply.id());
+        if reply.has_split_word() {
+            return Err(self.refuse_split_word(bytes).await?);
+        }
         let forwarded = match reply.settle(&[]) {
             Ok(forwarded) => forwarded,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),

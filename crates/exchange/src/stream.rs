@@ -193,6 +193,9 @@ impl Life {
                 other => return Err(unexpected(&other)),
             };
             state.is_reading = false;
+            if state.stream.has_split_word() && !self.options.shadow {
+                return Err(self.refuse_split_word(Bytes::new()).await?);
+            }
             self.replies_as(state.stream.id());
             state.actions.extend(actions);
             self.play(before, state).await?;

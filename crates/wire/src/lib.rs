@@ -83,6 +83,7 @@ mod ruled_reply;
 mod ruling;
 mod segment;
 mod session_hints;
+mod split_word;
 mod stream;
 mod unread;
 

@@ -63,6 +63,12 @@ impl Reply {
         self.body.text("id")
     }
 
+    /// Whether a word is split between two parts of a text: clients that join them read another word than those that show
+    /// each part alone, and only one of the two is in the [events](Reply::events).
+    pub fn has_split_word(&self) -> bool {
+        self.segments.iter().any(|(_, segment)| segment.has_split_word())
+    }
+
     /// Returns the fields that no table names and that the client does not get.
     pub fn stripped(&self) -> &StrippedFields {
         &self.stripped

@@ -13,6 +13,7 @@ use lictor_json::{Json, JsonEdit, JsonPath};
 
 use crate::align;
 use crate::refusal::WireRefusal;
+use crate::split_word::is_split;
 use text_part::{TextPart, collect_texts};
 
 /// Edits of a body, each with the path of its value.
@@ -110,6 +111,13 @@ impl Segment {
             Some(attached) => content_hash::extend_hash(&attached, &self.event),
             None => hash_event(&self.event),
         }
+    }
+
+    /// Whether a word of a model is split between two parts of its text.
+    pub(crate) fn has_split_word(&self) -> bool {
+        let parts: Vec<&TextPart> = self.texts.iter().filter(|part| !part.text.is_empty()).collect();
+        let is_split = |pair: &[&TextPart]| pair[1].joint.is_empty() && is_split(&pair[0].text, &pair[1].text);
+        self.event.kind == Kind::AssistantMessage && parts.windows(2).any(is_split)
     }
 
     /// Returns the paths of its texts.

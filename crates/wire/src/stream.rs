@@ -12,7 +12,7 @@ mod streamed_text;
 pub(crate) mod units;
 pub(crate) mod vendor;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use lictor_event::{Event, Kind};
@@ -23,8 +23,9 @@ use crate::fields::{FieldTable, StrippedFields, UnknownFields};
 use crate::history::SentItem;
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
+use crate::split_word::is_split;
 pub use action::{StreamAction, StreamLimits};
-use frame::{FrameContent, HeldFrame, SentFrame, read_fields};
+use frame::{FrameContent, HeldFrame, SentFrame, TextPiece, read_fields};
 use refusals::{UNKNOWN_EVENT, shape, too_large, truncated};
 pub use streamed_text::Mask;
 use units::Units;
@@ -54,6 +55,9 @@ pub struct Stream {
     id: Option<Text>,
     /// Whether reasoning of the model was released.
     shows_reasoning: bool,
+    /// For each text, the part that arrived last.
+    parts: HashMap<usize, [Option<i64>; 3]>,
+    has_split_word: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +97,8 @@ impl Stream {
             stripped: StrippedFields::default(),
             id: None,
             shows_reasoning: false,
+            parts: HashMap::new(),
+            has_split_word: false,
         }
     }
 
@@ -239,6 +245,7 @@ impl Stream {
         }
         match self.read_frame(frame) {
             Ok((frame, payload, content)) => {
+                self.note_parts(payload.as_ref(), &content);
                 self.queue.push_back(HeldFrame { frame, payload, content });
                 if self.units.text_bytes() > self.limits.held {
                     self.refuse(too_large());
@@ -246,6 +253,22 @@ impl Stream {
             }
             Err(refusal) => self.refuse(refusal),
         }
+    }
+
+    /// Notes whether a word is split between two parts of a text. Pieces of one part may be cut anywhere.
+    fn note_parts(&mut self, payload: Option<&Json>, content: &FrameContent) {
+        let number = |name: &str| payload.and_then(|payload| payload.get(name)).and_then(Json::as_i64);
+        let part = ["index", "output_index", "content_index"].map(number);
+        for TextPiece { unit, range, .. } in content.texts.iter().filter(|piece| !piece.range.is_empty()) {
+            let is_new = self.parts.insert(*unit, part).is_some_and(|before| before != part);
+            let text = self.units.text(*unit);
+            self.has_split_word |= is_new && is_split(&text[..range.start], &text[range.start..]);
+        }
+    }
+
+    /// Whether a word is split between two parts of a text; see [`Reply::has_split_word`](crate::Reply::has_split_word).
+    pub fn has_split_word(&self) -> bool {
+        self.has_split_word
     }
 
     /// Returns a frame without unknown fields, its payload and its content.

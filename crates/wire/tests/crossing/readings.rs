@@ -227,3 +227,39 @@ fn many_unknown_fields_are_stripped_in_one_pass() {
     assert_eq!(actions, [StreamAction::Release(chunks(&[r#"{"index":0,"delta":{"content":"hi"}}"#]).into_bytes())]);
     assert_eq!((stream.stripped().count, stream.stripped().names.len()), (100_000, 32));
 }
+
+/// Some clients join the parts of a text, others show each alone: they would read different words.
+#[test]
+fn words_split_between_parts_are_noticed() {
+    const HEAD: &str = r#""id":"m","type":"message","role":"assistant","model":"m""#;
+    for (first, second, is_split) in [
+        ("She has diabetes", "xyz", true),
+        ("1", "4111111111111111", true),
+        ("She has ", "diabetes", false),
+        ("She has diabetes", ". She is well.", false),
+        ("She has diabetes", "", false),
+    ] {
+        let block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+        let content = format!("[{},{}]", block(first), block(second));
+        let whole = format!(r#"{{{HEAD},"stop_reason":"end_turn","content":{content}}}"#);
+        let reply = Reply::read(Api::Messages, whole.as_bytes()).unwrap();
+        assert_eq!(reply.has_split_word(), is_split, "{first}|{second}");
+
+        let mut frames = vec![("message_start", format!(r#""message":{{{HEAD},"content":[],"stop_reason":null}}"#))];
+        for (index, text) in [first, second].into_iter().enumerate() {
+            let start = format!(r#""index":{index},"content_block":{}"#, block(""));
+            frames.push(("content_block_start", start));
+            for piece in text.chars() {
+                let delta = format!(r#""index":{index},"delta":{{"type":"text_delta","text":"{piece}"}}"#);
+                frames.push(("content_block_delta", delta));
+            }
+            frames.push(("content_block_stop", format!(r#""index":{index}"#)));
+        }
+        frames.push(("message_delta", r#""delta":{"stop_reason":"end_turn"}"#.to_owned()));
+        let mut stream = Stream::new(Api::Messages, StreamLimits::default());
+        for (name, data) in frames {
+            stream.push(format!("event: {name}\ndata: {{\"type\":\"{name}\",{data}}}\n\n").as_bytes());
+        }
+        assert_eq!(stream.has_split_word(), is_split, "{first}|{second}");
+    }
+}
