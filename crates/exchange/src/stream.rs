@@ -220,13 +220,13 @@ impl Life {
                     if let Some(opening) = &mut state.opening {
                         opening.has_asked |= has_asked;
                     }
+                    state.denied.extend(denied_call(&event, &ruling));
                     // The model was told why, and insists.
                     let insists = state.left == 0 && self.options.corrections > 0 && !has_asked;
                     if let (Kind::ToolCall, Ruling::Deny { text }, true) = (&event.kind, &mut ruling, insists) {
                         APOLOGY.clone_into(text);
                     }
                     state.ruled += 1;
-                    state.denied.extend(denied_call(&event, &ruling));
                     self.record_shown(state, &ruling).await?;
                     state.stream.rule(ruling)
                 }

@@ -118,15 +118,15 @@ def test_responses_async_and_streamed(shop: Policy) -> None:
 
 
 def test_denial_is_sent_with_previous_response_id(shop: Policy) -> None:
-    with scripted_model([[REFUND], "Well then."]) as model:
+    with scripted_model([[REFUND], [REFUND], [REFUND], "Well then."]) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
-        # A reply that is streamed is not asked for again.
+        # The model insists, so that the client gets the denial.
         with client.responses.stream(model="m", input="Pay me back.") as stream:
             first = stream.get_final_response()
         assert response_calls(first)[0] == []
         client.responses.create(model="m", input=ASK, previous_response_id=first.id)
-    answer, *_ = model.requests[1]["input"]
-    assert answer["type"] == "function_call_output" and answer["call_id"] == "call_1_0"
+    answer, *_ = model.requests[3]["input"]
+    assert answer["type"] == "function_call_output" and answer["call_id"] == "call_3_0"
     assert "refunds-are-approved" in answer["output"]
 
 

@@ -132,8 +132,8 @@ def test_mcp_servers() -> None:
 
 def test_clients() -> None:
     mail = "send_mail: Ada, born [redacted], your teapot is here."
-    # A whole reply is asked for again after a denial; one that is streamed has the denial as text.
-    for name, last in (("openai_client", "That is all."), ("anthropic_client", "refunds-are-approved")):
+    # A reply is asked for again after a denial, whole or streamed.
+    for name, last in (("openai_client", "That is all."), ("anthropic_client", "That is all.")):
         module = example(name)
         said = module.main()
         assert module.ENTERED == ["look_up", mail]
