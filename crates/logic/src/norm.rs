@@ -113,6 +113,28 @@ pub(crate) enum NormNode {
     },
 }
 
+impl NormNode {
+    /// Visits the operands, from left to right.
+    pub(crate) fn visit_operands(&self, mut visit: impl FnMut(Norm)) {
+        match self {
+            NormNode::True | NormNode::False | NormNode::Literal { .. } => {}
+            NormNode::And(list) | NormNode::Or(list) => list.iter().for_each(|norm| visit(*norm)),
+            NormNode::Next(f) | NormNode::WeakNext(f) | NormNode::Previous { f, .. } => visit(*f),
+            NormNode::Until { f, g, .. }
+            | NormNode::Release { f, g, .. }
+            | NormNode::TimedUntil { f, g, .. }
+            | NormNode::TimedRelease { f, g, .. }
+            | NormNode::Since { f, g, .. }
+            | NormNode::Trigger { f, g, .. }
+            | NormNode::TimedSince { f, g, .. }
+            | NormNode::TimedTrigger { f, g, .. } => {
+                visit(*f);
+                visit(*g);
+            }
+        }
+    }
+}
+
 /// A remembered moment of a timed past operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Mark {
@@ -331,28 +353,14 @@ impl Norms {
             return 0;
         }
         match self.node(norm) {
-            NormNode::True | NormNode::False => 0,
             NormNode::Literal { bit, .. } => 1 << bit,
-            NormNode::And(list) | NormNode::Or(list) => {
-                list.iter().fold(0, |bits, norm| bits | self.support(*norm, seen))
-            }
             // The operand of a next is read one position later, but its memory is written now.
-            NormNode::Next(f) | NormNode::WeakNext(f) => {
-                if self.remembers(*f) {
-                    self.support(*f, seen)
-                } else {
-                    0
-                }
+            NormNode::Next(f) | NormNode::WeakNext(f) if !self.remembers(*f) => 0,
+            node => {
+                let mut bits = 0;
+                node.visit_operands(|norm| bits |= self.support(norm, seen));
+                bits
             }
-            NormNode::Previous { f, .. } => self.support(*f, seen),
-            NormNode::Until { f, g, .. }
-            | NormNode::Release { f, g, .. }
-            | NormNode::TimedUntil { f, g, .. }
-            | NormNode::TimedRelease { f, g, .. }
-            | NormNode::Since { f, g, .. }
-            | NormNode::Trigger { f, g, .. }
-            | NormNode::TimedSince { f, g, .. }
-            | NormNode::TimedTrigger { f, g, .. } => self.support(*f, seen) | self.support(*g, seen),
         }
     }
 
@@ -366,19 +374,7 @@ impl Norms {
             if !seen.insert(norm) {
                 continue;
             }
-            match self.node(norm) {
-                NormNode::True | NormNode::False | NormNode::Literal { .. } => {}
-                NormNode::And(list) | NormNode::Or(list) => open.extend_from_slice(list),
-                NormNode::Next(f) | NormNode::WeakNext(f) | NormNode::Previous { f, .. } => open.push(*f),
-                NormNode::Until { f, g, .. }
-                | NormNode::Release { f, g, .. }
-                | NormNode::TimedUntil { f, g, .. }
-                | NormNode::TimedRelease { f, g, .. }
-                | NormNode::Since { f, g, .. }
-                | NormNode::Trigger { f, g, .. }
-                | NormNode::TimedSince { f, g, .. }
-                | NormNode::TimedTrigger { f, g, .. } => open.extend([*f, *g]),
-            }
+            self.node(norm).visit_operands(|operand| open.push(operand));
         }
         seen.len()
     }

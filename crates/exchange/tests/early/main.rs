@@ -212,7 +212,7 @@ proptest! {
         let pieces = cut(&case.text, &case.cuts);
         let streamed = stream(policy, &mut guard(policy, ""), &pieces);
         let whole = stream(policy, &mut guard(policy, ""), &[&case.text]);
-        // A text that masks do not mend is denied; what was sent of it names nobody.
+        // A text that masks do not mend is denied; what was sent of it has no name of a person.
         if whole.whole.starts_with(DENIED) {
             prop_assert!(streamed.whole.ends_with(whole.whole.as_str()), "{:?}: {:?}", pieces, streamed.whole);
             for span in RECOGNISER.spans(&case.text) {

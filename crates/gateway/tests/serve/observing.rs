@@ -142,7 +142,7 @@ async fn latency_is_measured_to_first_byte_and_end() {
         let start = format!("lictor_{name}_seconds_sum ");
         shown.lines().find_map(|line| line.strip_prefix(&start)).unwrap().parse().unwrap()
     };
-    assert!(sum("first_byte") + 0.1 < sum("upstream"), "the stream goes on after its first byte:\n{shown}");
+    assert!(sum("first_byte") + 0.1 < sum("upstream"), "the stream continues after its first byte:\n{shown}");
     assert!(sum("upstream_head") < sum("first_byte"), "{shown}");
     world.end().await;
 }
