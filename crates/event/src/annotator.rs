@@ -1,12 +1,12 @@
 //! Annotators: programs that find out more about events before anything is judged.
 //!
 //! An annotator names the facts it can answer about an event, and answers for a batch of events at a time. A failure
-//! (an error, a panic, too few answers) cannot harm a session: the event then carries [`Says::Failed`] for each missing
-//! answer, and the fact is unknown.
+//! (an error, a panic, too few answers) cannot harm a session: the event then carries [`AnswerValue::Failed`] for each
+//! missing answer, and the fact is unknown.
 //!
 //! ```
 //! use lictor_event::annotator::{Annotation, Annotator, AnnotatorError, Annotators};
-//! use lictor_event::{Answer, Event, Kind, Says};
+//! use lictor_event::{Answer, AnswerValue, Event, Kind};
 //! use lictor_logic::Fact;
 //!
 //! struct Shouting;
@@ -20,7 +20,7 @@
 //!     }
 //!     fn annotate(&self, events: &[&Event]) -> Vec<Result<Annotation, AnnotatorError>> {
 //!         let shouts = |event: &&Event| event.text.as_deref().is_some_and(|text| text == text.to_uppercase());
-//!         let says = |event| if shouts(event) { Says::Yes } else { Says::No };
+//!         let says = |event| if shouts(event) { AnswerValue::Yes } else { AnswerValue::No };
 //!         events.iter().map(|event| Ok(Answer::new(Fact::new("shouts", []), says(event)).into())).collect()
 //!     }
 //! }
@@ -28,7 +28,7 @@
 //! let mut event = Event::new(Kind::UserMessage);
 //! event.text = Some("WHERE IS MY ORDER".into());
 //! Annotators::new([Box::new(Shouting) as _]).annotate(std::slice::from_mut(&mut event));
-//! assert_eq!(event.answers[0].says, Says::Yes);
+//! assert_eq!(event.answers[0].says, AnswerValue::Yes);
 //! assert_eq!(event.answers[0].by.as_deref(), Some("shouting@1"));
 //! ```
 
@@ -40,7 +40,7 @@ use std::pin::Pin;
 use lictor_json::Text;
 use lictor_logic::Fact;
 
-use crate::{Answer, Event, Says};
+use crate::{Answer, AnswerValue, Event};
 
 /// Finds out more about events.
 pub trait Annotator: Send + Sync {
@@ -201,7 +201,7 @@ impl Batch {
             for question in questions {
                 let mut given = answers.iter().filter(|answer| answer.fact == question).peekable();
                 if given.peek().is_none() {
-                    event.answers.push(Answer::new(question.clone(), Says::Failed).by(name));
+                    event.answers.push(Answer::new(question.clone(), AnswerValue::Failed).by(name));
                 }
                 event.answers.extend(given.map(|answer| answer.clone().by(name)));
             }
@@ -219,17 +219,17 @@ mod tests {
     type Script = fn(&[&Event]) -> Vec<Result<Annotation, AnnotatorError>>;
 
     /// Answers in one of the ways in which an annotator can.
-    struct Scripted(Script);
+    struct ScriptedAnnotator(Script);
 
     fn threatens() -> Fact {
         Fact::new("threatens", [])
     }
 
     fn yes() -> Result<Annotation, AnnotatorError> {
-        Ok(Answer::new(threatens(), Says::Yes).into())
+        Ok(Answer::new(threatens(), AnswerValue::Yes).into())
     }
 
-    impl Annotator for Scripted {
+    impl Annotator for ScriptedAnnotator {
         fn name(&self) -> &str {
             "scripted@1"
         }
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    impl AsyncAnnotator for Scripted {
+    impl AsyncAnnotator for ScriptedAnnotator {
         fn name(&self) -> &str {
             "scripted@1"
         }
@@ -261,16 +261,16 @@ mod tests {
         [Kind::UserMessage, Kind::ToolCall, Kind::UserMessage].map(Event::new).into()
     }
 
-    fn said(events: &[Event]) -> Vec<Vec<Says>> {
+    fn said(events: &[Event]) -> Vec<Vec<AnswerValue>> {
         events.iter().map(|event| event.answers.iter().map(|answer| answer.says).collect()).collect()
     }
 
     #[test]
     fn annotator_gets_its_events_as_one_batch() {
         let mut events = batch();
-        Annotators::new([Box::new(Scripted(|events| events.iter().map(|_| yes()).collect())) as _])
+        Annotators::new([Box::new(ScriptedAnnotator(|events| events.iter().map(|_| yes()).collect())) as _])
             .annotate(&mut events);
-        assert_eq!(said(&events), [vec![Says::Yes], vec![], vec![Says::Yes]]);
+        assert_eq!(said(&events), [vec![AnswerValue::Yes], vec![], vec![AnswerValue::Yes]]);
     }
 
     #[test]
@@ -280,12 +280,12 @@ mod tests {
             |_| panic!("the annotator has a bug"),
             |_| Vec::new(),
             |_| vec![yes(), yes(), yes()],
-            |events| events.iter().map(|_| Ok(Answer::new(Fact::new("other", []), Says::Yes).into())).collect(),
+            |events| events.iter().map(|_| Ok(Answer::new(Fact::new("other", []), AnswerValue::Yes).into())).collect(),
         ];
         for failure in failures {
             let mut events = batch();
-            Annotators::new([Box::new(Scripted(failure)) as _]).annotate(&mut events);
-            assert_eq!(said(&events), [vec![Says::Failed], vec![], vec![Says::Failed]]);
+            Annotators::new([Box::new(ScriptedAnnotator(failure)) as _]).annotate(&mut events);
+            assert_eq!(said(&events), [vec![AnswerValue::Failed], vec![], vec![AnswerValue::Failed]]);
         }
     }
 
@@ -297,21 +297,21 @@ mod tests {
         };
         let mut events = batch();
         events[0].categories = Some(Vec::new());
-        Annotators::new([Box::new(Scripted(computed)) as _]).annotate(&mut events);
+        Annotators::new([Box::new(ScriptedAnnotator(computed)) as _]).annotate(&mut events);
         assert_eq!(events[0].categories.as_deref(), Some(&[][..]));
         assert_eq!(events[2].categories.as_deref(), Some(&[Text::from("email")][..]));
     }
 
     #[test]
     fn async_annotator_answers_or_is_recorded_as_failed() {
-        let annotator = Scripted(|events| events.iter().map(|_| yes()).collect());
+        let annotator = ScriptedAnnotator(|events| events.iter().map(|_| yes()).collect());
         let mut events = batch();
         let mut future = Box::pin(annotate_async(&annotator, &mut events));
         assert_eq!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()));
         drop(future);
-        assert_eq!(said(&events), [vec![Says::Yes], vec![], vec![Says::Yes]]);
+        assert_eq!(said(&events), [vec![AnswerValue::Yes], vec![], vec![AnswerValue::Yes]]);
         let mut events = batch();
         record_failure(&annotator, &mut events);
-        assert_eq!(said(&events), [vec![Says::Failed], vec![], vec![Says::Failed]]);
+        assert_eq!(said(&events), [vec![AnswerValue::Failed], vec![], vec![AnswerValue::Failed]]);
     }
 }

@@ -16,7 +16,7 @@ pub struct Answer {
     /// The fact that was asked about.
     pub fact: Fact,
     /// What it says.
-    pub says: Says,
+    pub says: AnswerValue,
     /// How sure the labeler claims to be, on a scale of its own.
     pub score: Option<f64>,
     /// The calibrated probability that the fact holds, from 0 to 1.
@@ -30,7 +30,7 @@ pub struct Answer {
 /// The content of an answer.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
+pub enum AnswerValue {
     /// The fact holds.
     Yes,
     /// It does not.
@@ -41,23 +41,23 @@ pub enum Says {
     Failed,
 }
 
-impl Says {
-    const ALL: [Says; 4] = [Says::Yes, Says::No, Says::Unclear, Says::Failed];
+impl AnswerValue {
+    const ALL: [AnswerValue; 4] = [AnswerValue::Yes, AnswerValue::No, AnswerValue::Unclear, AnswerValue::Failed];
 
     /// Returns its name in the line format.
     pub fn name(self) -> &'static str {
         match self {
-            Says::Yes => "yes",
-            Says::No => "no",
-            Says::Unclear => "unclear",
-            Says::Failed => "failed",
+            AnswerValue::Yes => "yes",
+            AnswerValue::No => "no",
+            AnswerValue::Unclear => "unclear",
+            AnswerValue::Failed => "failed",
         }
     }
 }
 
 impl Answer {
     /// Returns an answer without a score and without a labeler's name.
-    pub fn new(fact: Fact, says: Says) -> Answer {
+    pub fn new(fact: Fact, says: AnswerValue) -> Answer {
         Answer { fact, says, score: None, chance: None, by: None, key: None }
     }
 
@@ -84,7 +84,7 @@ impl Answer {
         let fact = text("fact")?.ok_or("`fact` is missing, such as \"threatens\"")?;
         let fact = Fact::parse(&fact).map_err(|_| format!("{fact:?} is no fact, such as `paid(\"alice\",3)`"))?;
         let says = text("says")?.ok_or("`says` is missing: yes, no, unclear or failed")?;
-        let says = Says::ALL.into_iter().find(|it| it.name() == says);
+        let says = AnswerValue::ALL.into_iter().find(|it| it.name() == says);
         let says = says.ok_or("`says` must be yes, no, unclear or failed")?;
         let chance = number("chance")?;
         if chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
@@ -124,7 +124,10 @@ mod tests {
         let text =
             r#"{"fact":"paid(\"alice\",3)","says":"unclear","score":0.5,"chance":0.25,"by":"small@1","key":"c0ffee"}"#;
         let answer = read(text).unwrap();
-        assert_eq!((answer.says, answer.chance, answer.by.as_deref()), (Says::Unclear, Some(0.25), Some("small@1")));
+        assert_eq!(
+            (answer.says, answer.chance, answer.by.as_deref()),
+            (AnswerValue::Unclear, Some(0.25), Some("small@1"))
+        );
         assert_eq!(Answer::from_json(&answer.to_json()), Ok(answer));
     }
 

@@ -35,6 +35,14 @@ pub fn extend_hash(before: &ContentHash, event: &Event) -> ContentHash {
     hash.finalize().into()
 }
 
+/// Returns the hash of a call: its tool and all its arguments.
+pub fn hash_call(event: &Event) -> ContentHash {
+    let mut hash = Hasher::new();
+    add_text(&mut hash, event.tool.as_deref().unwrap_or_default());
+    add_arguments(&mut hash, event.args.as_ref());
+    hash.finalize().into()
+}
+
 /// Returns the hash of all fields of an event except its source.
 pub fn hash_event(event: &Event) -> ContentHash {
     // Destructured so that a new field cannot be forgotten.

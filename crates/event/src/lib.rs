@@ -11,13 +11,15 @@ mod answer;
 pub mod content_hash;
 mod kind;
 mod line;
+mod machine_turn;
 pub mod native;
 pub mod order;
 pub mod record;
 mod time;
 
-pub use answer::{Answer, Says};
+pub use answer::{Answer, AnswerValue};
 pub use kind::Kind;
+pub use machine_turn::is_machine_made;
 pub use time::{parse_time, write_time};
 
 /// The text that replaces a redacted part.

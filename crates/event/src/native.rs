@@ -33,11 +33,21 @@ const LINE_VERSION: i64 = 1;
 /// How many parsed facts a decoder remembers by their spelling.
 const MAX_REMEMBERED_FACTS: usize = 4096;
 
-/// Whether a record is of this format.
+/// Members by which a line with a kind of its writer's own is known. Other formats have a `kind` too.
+const OWN_MEMBERS: [&str; 11] =
+    ["v", "session", "seq", "time", "agent", "principal", "facts", "labels", "purposes", "categories", "subjects"];
+
+/// Whether a record is of this format: it has a kind that this format knows, or a kind and a member of this format, or
+/// nothing but a kind.
 pub fn recognises(value: &Json) -> bool {
     match value {
         Json::Object(object) => {
-            object.get("kind").is_some_and(|kind| kind.as_str().is_some())
+            let is_kind = |kind: &str| {
+                Kind::names().any(|known| known == kind)
+                    || object.len() == 1
+                    || OWN_MEMBERS.iter().any(|key| object.get(key).is_some())
+            };
+            object.get("kind").and_then(Json::as_str).is_some_and(is_kind)
                 || object.get("facts").is_some_and(|facts| facts.as_array().is_some())
         }
         Json::Array(facts) => facts.iter().all(|fact| fact.as_str().is_some()),

@@ -12,13 +12,26 @@ use lictor_logic::{Span, Time};
 
 use crate::Source;
 
-/// How far events may come out of order.
+/// How far events may come out of order. Bounds that are not set keep their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReorderWindow {
-    /// How many events may wait for one before them.
-    pub events: usize,
-    /// How long they may wait, by the times of the events; none is without limit.
-    pub time: Option<Span>,
+    events: usize,
+    time: Option<Span>,
+}
+
+impl ReorderWindow {
+    /// Sets how many events may wait for one before them; 64 by default.
+    #[must_use]
+    pub fn events(self, events: usize) -> ReorderWindow {
+        ReorderWindow { events, ..self }
+    }
+
+    /// Sets how long they may wait, by the times of the events; none, the default, is without limit.
+    #[must_use]
+    pub fn time(self, time: Option<Span>) -> ReorderWindow {
+        ReorderWindow { time, ..self }
+    }
 }
 
 impl Default for ReorderWindow {
@@ -119,7 +132,7 @@ struct ReorderState<T> {
 /// The next step of a session, in order.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sequenced<T> {
+pub enum SequenceStep<T> {
     /// An event, in its place.
     Event(T),
     /// Numbers from one to another are missing; an event after them comes next.
@@ -155,7 +168,7 @@ impl<T> ReorderBuffer<T> {
     }
 
     /// Takes an event whose number is not simply the next one, and returns the steps that follow.
-    pub fn take(&mut self, number: i64, time: Option<Time>, event: T, window: &ReorderWindow) -> Vec<Sequenced<T>> {
+    pub fn take(&mut self, number: i64, time: Option<Time>, event: T, window: &ReorderWindow) -> Vec<SequenceStep<T>> {
         let state = self.state.get_or_insert_default();
         state.latest = state.latest.max(time);
         if number == 0 && self.next == BEFORE_FIRST {
@@ -163,13 +176,17 @@ impl<T> ReorderBuffer<T> {
         }
         let mut turns = Vec::new();
         if number < next_number(self.next) {
-            turns.push(if state.close_missing(number) { Sequenced::Late(event) } else { Sequenced::Again(event) });
+            turns.push(if state.close_missing(number) {
+                SequenceStep::Late(event)
+            } else {
+                SequenceStep::Again(event)
+            });
         } else {
             match state.waiting.entry(number) {
                 Entry::Vacant(place) => {
                     place.insert((time, event));
                 }
-                Entry::Occupied(_) => turns.push(Sequenced::Again(event)),
+                Entry::Occupied(_) => turns.push(SequenceStep::Again(event)),
             }
         }
         self.release(&mut turns, |state| state.is_over_window(window));
@@ -177,14 +194,14 @@ impl<T> ReorderBuffer<T> {
     }
 
     /// Ends the session and returns the events that still wait.
-    pub fn finish(&mut self) -> Vec<Sequenced<T>> {
+    pub fn finish(&mut self) -> Vec<SequenceStep<T>> {
         let mut turns = Vec::new();
         self.release(&mut turns, |_| true);
         turns
     }
 
     /// Releases the events that are next, and those that have waited too long.
-    fn release(&mut self, turns: &mut Vec<Sequenced<T>>, is_over: impl Fn(&ReorderState<T>) -> bool) {
+    fn release(&mut self, turns: &mut Vec<SequenceStep<T>>, is_over: impl Fn(&ReorderState<T>) -> bool) {
         let Some(state) = &mut self.state else { return };
         while let Some((&number, _)) = state.waiting.first_key_value() {
             let next = next_number(self.next);
@@ -192,13 +209,13 @@ impl<T> ReorderBuffer<T> {
                 if !is_over(state) {
                     return;
                 }
-                turns.push(Sequenced::Missing(next, number - 1));
+                turns.push(SequenceStep::Missing(next, number - 1));
                 state.missing.push((next, number - 1));
                 if state.missing.len() > MAX_MISSING_RANGES {
                     state.missing.remove(0);
                 }
             }
-            turns.extend(state.waiting.pop_first().map(|(_, (_, event))| Sequenced::Event(event)));
+            turns.extend(state.waiting.pop_first().map(|(_, (_, event))| SequenceStep::Event(event)));
             self.next = number.saturating_add(1);
         }
         if state.missing.is_empty() {
@@ -246,16 +263,16 @@ mod tests {
         let mut turns = Vec::new();
         for number in numbers {
             match order.admits(*number) {
-                true => turns.push(Sequenced::Event(*number)),
+                true => turns.push(SequenceStep::Event(*number)),
                 false => turns.append(&mut order.take(*number, None, *number, &window)),
             }
         }
         turns.append(&mut order.finish());
-        let word = |turn: &Sequenced<i64>| match turn {
-            Sequenced::Event(number) => number.to_string(),
-            Sequenced::Missing(first, last) => format!("({first}-{last})"),
-            Sequenced::Late(number) => format!("late{number}"),
-            Sequenced::Again(number) => format!("again{number}"),
+        let word = |turn: &SequenceStep<i64>| match turn {
+            SequenceStep::Event(number) => number.to_string(),
+            SequenceStep::Missing(first, last) => format!("({first}-{last})"),
+            SequenceStep::Late(number) => format!("late{number}"),
+            SequenceStep::Again(number) => format!("again{number}"),
         };
         turns.iter().map(word).collect::<Vec<_>>().join(" ")
     }
@@ -290,7 +307,7 @@ mod tests {
         assert_eq!(order.take(2, at(10), 'b', &window), []);
         assert_eq!(order.take(4, at(15), 'd', &window), []);
         let turns = order.take(5, at(16), 'e', &window);
-        assert_eq!(turns, [Sequenced::Missing(1, 1), Sequenced::Event('b')]);
-        assert_eq!(order.finish(), [Sequenced::Missing(3, 3), Sequenced::Event('d'), Sequenced::Event('e')]);
+        assert_eq!(turns, [SequenceStep::Missing(1, 1), SequenceStep::Event('b')]);
+        assert_eq!(order.finish(), [SequenceStep::Missing(3, 3), SequenceStep::Event('d'), SequenceStep::Event('e')]);
     }
 }

@@ -58,6 +58,11 @@ pub trait Decoder: Send {
         None
     }
 
+    /// Whether it reports content parts of unknown type itself.
+    fn checks_parts(&self) -> bool {
+        false
+    }
+
     /// Adds the events that only the end of the file shows, such as spans that had to be sorted.
     fn finish(&mut self, _out: &mut DecodedEvents) {}
 }

@@ -205,8 +205,8 @@ impl Dnf {
 
     /// Returns a packed form, taken apart if few norms are left of it.
     pub(crate) fn repack(norm: Norm, at_end: bool, norms: &mut Norms) -> Dnf {
-        const FEW: usize = 64;
-        match norms.count_parts(norm, FEW) > FEW {
+        const MAX_UNPACKED_NORMS: usize = 64;
+        match norms.count_parts(norm, MAX_UNPACKED_NORMS) > MAX_UNPACKED_NORMS {
             true => Dnf::pack(norm, at_end, norms),
             false => Dnf::from_obligation(Obligation::new(norm, !at_end), norms),
         }

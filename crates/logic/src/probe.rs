@@ -256,7 +256,7 @@ enum LocalValue {
 }
 
 /// The values chosen so far; none means any value of an unknown fact.
-type Chosen = Vec<(Arc<str>, Option<Value>)>;
+type ChosenValues = Vec<(Arc<str>, Option<Value>)>;
 
 impl LocalEvaluator<'_> {
     /// Whether there is a choice of values; none if that is unknown.
@@ -265,7 +265,7 @@ impl LocalEvaluator<'_> {
         self.choose(variables, body, &mut chosen)
     }
 
-    fn choose(&self, variables: &[Arc<str>], body: Formula, chosen: &mut Chosen) -> Option<bool> {
+    fn choose(&self, variables: &[Arc<str>], body: Formula, chosen: &mut ChosenValues) -> Option<bool> {
         let [variable, rest @ ..] = variables else { return self.evaluate(body, chosen) };
         // Guarded variables can only take values that occur in the position.
         let mut answer = Some(false);
@@ -295,7 +295,7 @@ impl LocalEvaluator<'_> {
         values
     }
 
-    fn evaluate(&self, f: Formula, chosen: &mut Chosen) -> Option<bool> {
+    fn evaluate(&self, f: Formula, chosen: &mut ChosenValues) -> Option<bool> {
         match &self.arena[f] {
             Node::True => Some(true),
             Node::False => Some(false),
@@ -333,7 +333,7 @@ impl LocalEvaluator<'_> {
         }
     }
 
-    fn resolve_term(&self, term: &Term, chosen: &Chosen) -> LocalValue {
+    fn resolve_term(&self, term: &Term, chosen: &ChosenValues) -> LocalValue {
         match term {
             Term::Value(value) => LocalValue::Value(value.clone()),
             Term::Any => LocalValue::Unseen(usize::MAX),
@@ -350,7 +350,7 @@ impl LocalEvaluator<'_> {
         }
     }
 
-    fn evaluate_fact(&self, atom: &Atom, chosen: &Chosen) -> Option<bool> {
+    fn evaluate_fact(&self, atom: &Atom, chosen: &ChosenValues) -> Option<bool> {
         let mut unseen = false;
         let terms: Box<[Term]> = atom
             .terms

@@ -6,7 +6,7 @@ use super::bytes::{Bytes, byte_before};
 use super::lexicon::KeyFilter;
 use super::phone::Phone;
 use super::scan::{ByteMasks, Glance, WINDOW_STEP, Window};
-use super::{Builtin, Recognised, Recogniser, email, encoded};
+use super::{Builtin, PersonalData, Recogniser, email, encoded};
 use lictor_json::Text;
 
 /// The search of one text, with what was found so far.
@@ -15,7 +15,7 @@ pub(super) struct Finder<'a> {
     text: &'a str,
     /// The bytes of the text.
     pub(super) bytes: Bytes<'a>,
-    pub(super) found: &'a mut Recognised,
+    pub(super) found: &'a mut PersonalData,
     /// The ranges found, with the numbers of their categories, if the caller wants them.
     places: Option<&'a mut Vec<(Range<usize>, u16)>>,
     /// The end of the last digits that belong to a finding.
@@ -31,7 +31,7 @@ impl<'a> Finder<'a> {
     pub(super) fn new(
         recogniser: &'a Recogniser,
         text: &'a str,
-        found: &'a mut Recognised,
+        found: &'a mut PersonalData,
         places: Option<&'a mut Vec<(Range<usize>, u16)>>,
     ) -> Finder<'a> {
         Finder { recogniser, text, bytes: text.into(), found, places, covered: 0, decoded: None, noted: 0 }
@@ -42,7 +42,7 @@ impl<'a> Finder<'a> {
         recogniser: &'a Recogniser,
         text: &'a str,
         bytes: Bytes<'a>,
-        found: &'a mut Recognised,
+        found: &'a mut PersonalData,
     ) -> Finder<'a> {
         Finder { bytes, ..Finder::new(recogniser, text, found, None) }
     }
@@ -171,7 +171,7 @@ impl<'a> Finder<'a> {
             place = end + 1;
             self.decoded = Some(place);
             let Some((range, text)) = word else { continue };
-            let mut inside = Recognised::default();
+            let mut inside = PersonalData::default();
             recogniser.search_text(&text, &mut inside, None, false);
             for name in &inside.categories {
                 if let Some(category) = recogniser.category_number(name) {

@@ -96,10 +96,10 @@ enum Builtin {
 /// Finds personal data. Compiled once, then shared.
 ///
 /// ```
-/// use lictor_recognise::{Recognised, Recogniser};
+/// use lictor_recognise::{PersonalData, Recogniser};
 ///
 /// let recogniser = Recogniser::builtin();
-/// let mut found = Recognised::default();
+/// let mut found = PersonalData::default();
 /// recogniser.text("My order #A-7421, please. I am Alice@Example.com", &mut found);
 /// assert_eq!(found.categories, ["email", "order_id"]);
 /// assert_eq!(found.subjects, ["alice@example.com"]);
@@ -116,7 +116,7 @@ pub struct Recogniser {
 
 /// The categories and persons found in a text or a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recognised {
+pub struct PersonalData {
     /// The categories of personal data, sorted, each once.
     pub categories: Vec<Text>,
     /// The persons, sorted, each once: addresses of mailboxes in lower case, numbers of telephones as `+` and digits
@@ -184,20 +184,25 @@ impl Recogniser {
         Recogniser { lexicon: build_lexicon(&custom), wide, keys: Keys::new(std::iter::empty()), custom, names }
     }
 
+    /// Whether a category has this name.
+    pub fn knows_category(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
     /// Adds the categories and persons in a text.
-    pub fn text(&self, text: &str, found: &mut Recognised) {
+    pub fn text(&self, text: &str, found: &mut PersonalData) {
         self.search_text(text, found, None, true);
     }
 
     /// Adds the categories and persons in a JSON value: by its strings, its large numbers, and its keys.
-    pub fn value(&self, json: &Json, found: &mut Recognised) {
+    pub fn value(&self, json: &Json, found: &mut PersonalData) {
         self.search_value(json, "", "", found);
     }
 
     /// Returns every part of a text that holds a category, in the order of the text; parts may overlap.
     pub fn spans(&self, text: &str) -> Vec<CategorySpan> {
         let mut places = Vec::new();
-        self.search_text(text, &mut Recognised::default(), Some(&mut places), true);
+        self.search_text(text, &mut PersonalData::default(), Some(&mut places), true);
         places.sort_by_key(|(range, category)| (range.start, range.end, *category));
         places.dedup();
         let name = |category: u16| self.names.get(usize::from(category)).cloned();
@@ -210,7 +215,7 @@ impl Recogniser {
     fn search_text(
         &self,
         text: &str,
-        found: &mut Recognised,
+        found: &mut PersonalData,
         places: Option<&mut Vec<(Range<usize>, u16)>>,
         decode: bool,
     ) {
@@ -235,7 +240,7 @@ impl Recogniser {
         }
     }
 
-    fn search_value(&self, json: &Json, key: &str, parent: &str, found: &mut Recognised) {
+    fn search_value(&self, json: &Json, key: &str, parent: &str, found: &mut PersonalData) {
         let meaning = || if key.is_empty() { None } else { self.keys.meaning(key, parent) };
         match json {
             Json::Null | Json::Bool(_) => {}
@@ -271,7 +276,7 @@ impl Recogniser {
     }
 
     /// Adds the category of a scalar by its key.
-    fn add_labeled(&self, text: &str, meaning: KeyMeaning, found: &mut Recognised) {
+    fn add_labeled(&self, text: &str, meaning: KeyMeaning, found: &mut PersonalData) {
         let text = text.trim();
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         if is_placeholder(text) || digits < usize::from(meaning.digits) {
@@ -304,7 +309,7 @@ impl Recogniser {
     }
 }
 
-impl Recognised {
+impl PersonalData {
     fn add_category(&mut self, name: &Text) {
         if let Err(place) = self.categories.binary_search(name) {
             self.categories.insert(place, name.clone());

@@ -14,7 +14,7 @@ use super::email::{AT_WORDS, DOT_WORDS, is_closing, is_local, is_opening};
 use super::finder::Finder;
 use super::scan::{Glance, word_key};
 use super::street::{NAMED_ENDINGS, POST_OFFICES, STREET_ENDINGS};
-use super::{Recognised, Recogniser, date, email, encoded, fold};
+use super::{PersonalData, Recogniser, date, email, encoded, fold};
 
 /// The most bytes of a word that a search reads back over: the part before the `@` of a mailbox.
 const MAX_WORD_BYTES: usize = 64;
@@ -116,7 +116,7 @@ impl<'t> OpenSearch<'t> {
         let (recogniser, text) = (self.recogniser, self.text);
         let beyond = Cell::new(false);
         let bytes = Bytes::open(text, &beyond);
-        let mut found = Recognised::default();
+        let mut found = PersonalData::default();
         let mut finder = Finder::open(recogniser, text, bytes, &mut found);
         let mut before = 0;
         for (place, &byte) in bytes.iter().enumerate() {

@@ -1,7 +1,13 @@
 //! The limits of a cache, and how much of them is used.
 
 /// The limits of the cache of a monitor, and of the rows that a trace keeps for a formula about data.
+///
+/// ```
+/// let mut limits = lictor_logic::CacheLimits::DEFAULT;
+/// limits.rows = 100_000;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheLimits {
     /// The most cached states, the two definite ones included.
     pub states: usize,

@@ -210,7 +210,9 @@ fn row_limit_makes_later_positions_unknown() {
     let formula = arena.parse(text).unwrap();
     let mut reported = Vec::new();
     for rows in [6, 100] {
-        let mut monitors = MonitorSet::with_limits(CacheLimits { rows, ..CacheLimits::DEFAULT });
+        let mut limits = CacheLimits::DEFAULT;
+        limits.rows = rows;
+        let mut monitors = MonitorSet::with_limits(limits);
         let id = monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
         let mut trace_state = monitors.start();
         reported.push(lines.iter().map(|facts| monitors.step(&mut trace_state, facts).len()).collect::<Vec<_>>());

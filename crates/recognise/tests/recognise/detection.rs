@@ -12,13 +12,13 @@ mod spans;
 
 use std::sync::LazyLock;
 
-use lictor_recognise::{Recognised, Recogniser};
+use lictor_recognise::{PersonalData, Recogniser};
 
 static BUILTIN: LazyLock<Recogniser> = LazyLock::new(Recogniser::builtin);
 
 /// The findings in a text.
-fn found(text: &str) -> Recognised {
-    let mut found = Recognised::default();
+fn found(text: &str) -> PersonalData {
+    let mut found = PersonalData::default();
     BUILTIN.text(text, &mut found);
     found
 }

@@ -23,7 +23,8 @@ enum Habit {
 
 /// Every configuration.
 pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
-    let few = CacheLimits { states: 4, transitions: 8, ..CacheLimits::DEFAULT };
+    let mut few = CacheLimits::DEFAULT;
+    (few.states, few.transitions) = (4, 8);
     vec![
         Box::new(Configuration { name: "monitor set", limits: CacheLimits::DEFAULT, habit: Habit::None }),
         Box::new(Configuration { name: "monitor set with four states", limits: few, habit: Habit::None }),
@@ -47,7 +48,8 @@ pub(crate) fn configurations() -> Vec<Box<dyn Engine>> {
 
 /// A set that follows few resolutions of unknown facts one by one: its verdicts may be late.
 pub(crate) fn limited_resolutions(resolutions: usize) -> Box<dyn Engine> {
-    let limits = CacheLimits { resolutions, ..CacheLimits::DEFAULT };
+    let mut limits = CacheLimits::DEFAULT;
+    limits.resolutions = resolutions;
     Box::new(Configuration { name: "monitor set with few resolutions", limits, habit: Habit::Save })
 }
 

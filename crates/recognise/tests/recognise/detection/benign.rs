@@ -115,9 +115,9 @@ fn recognise_benign_texts_have_no_category() {
 /// A text may be cut anywhere; what is left of one that carries nothing carries nothing.
 #[test]
 fn recognise_single_characters_have_no_category() {
-    assert_eq!(found(""), lictor_recognise::Recognised::default());
+    assert_eq!(found(""), lictor_recognise::PersonalData::default());
     for code in 0..0x3000 {
         let text: String = char::from_u32(code).into_iter().collect();
-        assert_eq!(found(&text), lictor_recognise::Recognised::default(), "{text:?}");
+        assert_eq!(found(&text), lictor_recognise::PersonalData::default(), "{text:?}");
     }
 }

@@ -2,15 +2,15 @@
 
 use lictor_json::{Text, parse_str};
 
-use lictor_recognise::{BUILTIN_CATEGORIES, CustomCategory, Recognised, Recogniser};
+use lictor_recognise::{BUILTIN_CATEGORIES, CustomCategory, PersonalData, Recogniser};
 
 fn category(name: &str, pattern: Option<&str>, words: &[&str], identifies: bool) -> CustomCategory {
     let words = words.iter().map(|word| Text::from(*word)).collect();
     CustomCategory { name: name.into(), pattern: pattern.map(Text::from), words, identifies }
 }
 
-fn found(own: &[CustomCategory], text: &str) -> Recognised {
-    let mut found = Recognised::default();
+fn found(own: &[CustomCategory], text: &str) -> PersonalData {
+    let mut found = PersonalData::default();
     Recogniser::new(own).unwrap().text(text, &mut found);
     found
 }
@@ -22,7 +22,7 @@ fn custom_pattern_finds_values_and_persons() {
     let both = found(&own, "LC-123456 and LC-123456, then LC-654321, locker 12");
     assert_eq!(both.categories, ["locker", "loyalty"]);
     assert_eq!(both.subjects, ["12", "LC-123456", "LC-654321"]);
-    assert_eq!(found(&own, "LC-12345"), Recognised::default());
+    assert_eq!(found(&own, "LC-12345"), PersonalData::default());
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn custom_pattern_sees_original_and_folded() {
 #[test]
 fn custom_category_name_is_key() {
     let own = [category("loyalty_id", None, &[], true)];
-    let mut found = Recognised::default();
+    let mut found = PersonalData::default();
     Recogniser::new(&own).unwrap().value(&parse_str(r#"{"customerLoyaltyId": "any", "x": 1}"#).unwrap(), &mut found);
-    assert_eq!(found, Recognised { categories: vec!["loyalty_id".into()], subjects: vec!["any".into()] });
+    assert_eq!(found, PersonalData { categories: vec!["loyalty_id".into()], subjects: vec!["any".into()] });
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Findings in JSON: by its strings and by its keys.
 
 use lictor_json::parse_str;
-use lictor_recognise::Recognised;
+use lictor_recognise::PersonalData;
 
 use super::{BUILTIN, expect_none};
 
-fn found(json: &str) -> Recognised {
-    let mut found = Recognised::default();
+fn found(json: &str) -> PersonalData {
+    let mut found = PersonalData::default();
     BUILTIN.value(&parse_str(json).unwrap(), &mut found);
     found
 }
@@ -71,7 +71,7 @@ fn json_other_keys_and_placeholders_are_ignored() {
     ];
     expect_none(cases.into_iter().filter_map(|json| {
         let found = found(json);
-        (found != Recognised::default()).then(|| format!("{json} carries nothing; found {found:?}"))
+        (found != PersonalData::default()).then(|| format!("{json} carries nothing; found {found:?}"))
     }));
 }
 
@@ -116,7 +116,7 @@ fn json_agent_calls_have_their_categories() {
 #[test]
 fn json_as_text_has_nearly_same_categories() {
     let json = r#"{"email": "mia@example.com", "dob": "1990-04-05", "order_id": "W2378156", "mrn": "S6534835", "phone": "030 1234567", "iban": "DE89370400440532013000"}"#;
-    let mut text = Recognised::default();
+    let mut text = PersonalData::default();
     BUILTIN.text(json, &mut text);
     assert_eq!(text, found(json));
 }

@@ -1,7 +1,7 @@
 //! Properties of every text.
 
 use lictor_json::{Json, Object, Text};
-use lictor_recognise::Recognised;
+use lictor_recognise::PersonalData;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -179,13 +179,13 @@ proptest! {
 
     #[test]
     fn json_value_has_categories_of_strings(texts in prop::collection::vec(texts(), 0..4)) {
-        let mut one_by_one = Recognised::default();
+        let mut one_by_one = PersonalData::default();
         for text in &texts {
             BUILTIN.text(text, &mut one_by_one);
         }
         let mut object = Object::new();
         object.insert("list", texts.iter().map(|text| Json::from(text.as_str())).collect::<Vec<Json>>());
-        let mut together = Recognised::default();
+        let mut together = PersonalData::default();
         BUILTIN.value(&Json::from(object), &mut together);
         prop_assert_eq!(together, one_by_one);
     }
@@ -196,7 +196,7 @@ proptest! {
         inner.insert(key, Json::from(value));
         let mut outer = Object::new();
         outer.insert(parent, inner);
-        BUILTIN.value(&Json::from(outer), &mut Recognised::default());
+        BUILTIN.value(&Json::from(outer), &mut PersonalData::default());
     }
 
     #[test]
