@@ -10,9 +10,19 @@ use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
-/// Whether a record is a line of text.
+/// Whether a record is a numbered action. Any text has lines, so a line without a number is no sign of this format.
 pub(super) fn recognises(value: &Json) -> bool {
-    value.as_str().is_some_and(|line| !line.contains('\n') && !line.trim_start().starts_with(['<', '{', '[']))
+    let action = value.as_str().filter(|line| !line.contains('\n')).and_then(parse_action);
+    action.is_some_and(|(number, _)| number.is_some())
+}
+
+/// Whether records are clearly a list of actions: most lines are numbered, and the numbers count up.
+pub(super) fn is_action_list(records: &[Json]) -> bool {
+    let lines = records.iter().filter_map(Json::as_str).filter_map(parse_action);
+    let numbers: Vec<Option<i64>> = lines.map(|(number, _)| number).collect();
+    let counted: Vec<i64> = numbers.iter().copied().flatten().collect();
+    let steps = counted.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+    matches!(counted[..], [0 | 1, ..]) && counted.len() * 3 >= numbers.len() * 2 && steps * 3 >= (counted.len() - 1) * 2
 }
 
 /// Decodes the records of one file.

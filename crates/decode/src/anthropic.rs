@@ -4,6 +4,7 @@ mod message_stream;
 
 use super::conversation::{Conversations, Stamp};
 use super::openai_chat::{failure_event, is_request, read_request};
+use super::session_key::LoneMessages;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
@@ -57,6 +58,7 @@ fn is_error(value: &Json) -> bool {
 pub(super) struct AnthropicDecoder {
     conversations: Conversations,
     stream: Option<MessageStream>,
+    lone: LoneMessages,
 }
 
 impl Decoder for AnthropicDecoder {
@@ -64,9 +66,9 @@ impl Decoder for AnthropicDecoder {
         match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(|part| is_part(part) || is_request(part)) => {
                 if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session, &record, out);
+                    self.take_part(request, exchange.session.as_deref(), &record, out);
                 }
-                let session = exchange.session.filter(|_| exchange.request.is_none());
+                let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
                 match exchange.response {
                     Some(Json::Array(payloads)) => {
                         payloads.iter().for_each(|payload| self.take_part(payload, session, &record, out));
@@ -75,12 +77,17 @@ impl Decoder for AnthropicDecoder {
                     None => {}
                 }
             }
-            _ => self.take_part(&record.value, None, &record, out),
+            _ => {
+                let is_lone = chat::is_message(&record.value);
+                let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
+                self.take_part(&record.value, session.as_deref(), &record, out);
+            }
         }
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.end_stream(out);
+        out.faults.extend(self.lone.fault());
     }
 }
 

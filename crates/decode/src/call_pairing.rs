@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use lictor_event::Event;
+use lictor_event::{Event, Kind};
 use lictor_json::Text;
 
 /// The calls of one session.
@@ -57,6 +57,17 @@ impl CallPairing {
         }
     }
 
+    /// Pairs the calls and the answers among events, in their order.
+    pub(super) fn pair_events(&mut self, events: &mut [Event]) {
+        for event in events {
+            match event.kind {
+                Kind::ToolCall => self.add_call(event),
+                Kind::ToolResult => self.match_answer(event),
+                _ => {}
+            }
+        }
+    }
+
     /// Returns the id if it is new, else the id with a number after it.
     fn make_unique(&mut self, mut id: Text) -> Text {
         loop {
@@ -73,7 +84,6 @@ impl CallPairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lictor_event::Kind;
 
     fn event(kind: Kind, id: Option<&str>, tool: Option<&str>) -> Event {
         Event { id: id.map(Text::from), tool: tool.map(Text::from), ..Event::new(kind) }

@@ -10,24 +10,11 @@ use terminal_log::TerminalLog;
 
 use super::conversation::Stamp;
 use super::{DecodedEvents, Decoder, LogRecord, openai_responses, unknown_record};
-use lictor_event::{Event, Kind, parse_time};
+use lictor_event::{Event, Kind, is_machine_made, parse_time};
 use lictor_json::{Json, Object, Text};
 
 /// Records that make no event.
 const SILENT_TYPES: [&str; 4] = ["turn_context", "compacted", "world_state", "inter_agent_communication_metadata"];
-
-/// The beginnings of user messages that Codex wrote itself.
-const INSERTED_PREFIXES: [&str; 9] = [
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<INSTRUCTIONS>",
-    "<permissions instructions>",
-    "<collaboration_mode>",
-    "<skill>",
-    "<turn_aborted>",
-    "<subagent_notification>",
-];
 
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
@@ -98,9 +85,7 @@ impl CodexDecoder {
         }
         let Some(events) = openai_responses::read_item(item) else { return false };
         for mut event in events {
-            let words = event.text.as_deref().unwrap_or_default().trim_start();
-            if event.kind == Kind::UserMessage && INSERTED_PREFIXES.iter().any(|beginning| words.starts_with(beginning))
-            {
+            if event.kind == Kind::UserMessage && event.text.as_deref().is_some_and(is_machine_made) {
                 event.kind = Kind::SystemMessage;
             }
             if self.terminal.is_new(&mut event) {

@@ -46,6 +46,8 @@ pub(super) struct Conversations {
     ends: HashMap<ContentHash, usize>,
     /// The conversations of sessions that the log names.
     named: HashMap<Text, usize>,
+    /// The last conversation that the log does not name.
+    unnamed: Option<usize>,
     current: usize,
 }
 
@@ -197,6 +199,13 @@ impl Conversations {
         };
     }
 
+    /// Returns from a named session to the conversation that the log does not name, if that is known.
+    pub(super) fn leave_session(&mut self) {
+        if self.all.get(self.current).is_some_and(|conversation| conversation.is_named) {
+            self.current = self.unnamed.unwrap_or(self.all.len());
+        }
+    }
+
     /// Returns the conversation of a named session, and how many events of a history it holds.
     fn find_named(&mut self, session: &Text, chain: &[ContentHash]) -> (usize, usize) {
         let Some(&index) = self.named.get(session) else {
@@ -226,11 +235,14 @@ impl Conversations {
 
     fn begin(&mut self, named: Option<Text>, source: &Source) -> usize {
         let index = self.all.len();
-        let session = match (&named, index) {
+        let session = match (&named, self.unnamed) {
             (Some(name), _) => Some(name.clone()),
-            (None, 0) => None,
-            (None, _) => Some(format!("{}#{}", source.file, index + 1).into()),
+            (None, None) => None,
+            (None, Some(_)) => Some(format!("{}#{}", source.file, index + 1).into()),
         };
+        if named.is_none() {
+            self.unnamed = Some(index);
+        }
         self.all.push(Conversation { session, is_named: named.is_some(), ..Conversation::default() });
         self.named.extend(named.map(|name| (name, index)));
         self.index_end(index, Vec::new());

@@ -4,10 +4,10 @@
 //! `{input, output}`, `{messages, response}`, `{custom_id, body}`. An envelope is opened here; the decoder of its
 //! format reads the content.
 
-use lictor_json::Json;
+use std::borrow::Cow;
 
-/// Members by which a log names the session of an exchange.
-const SESSION_KEYS: [&str; 5] = ["session_id", "sessionId", "conversation_id", "thread_id", "custom_id"];
+use super::session_key::find_session;
+use lictor_json::Json;
 
 /// Members that mark a record of another format: spans, runs, observations, Lictor's own events.
 const OTHER_FORMAT_KEYS: [&str; 7] = ["traceId", "run_type", "span_data", "kind", "object", "jsonrpc", "type"];
@@ -16,7 +16,7 @@ const OTHER_FORMAT_KEYS: [&str; 7] = ["traceId", "run_type", "span_data", "kind"
 #[derive(Debug)]
 pub(super) struct Envelope<'a> {
     /// The session, where the envelope names it.
-    pub session: Option<&'a str>,
+    pub session: Option<Cow<'a, str>>,
     /// The request body.
     pub request: Option<&'a Json>,
     /// The response body.
@@ -26,7 +26,7 @@ pub(super) struct Envelope<'a> {
 /// Opens an envelope; none if the value is not one.
 pub(super) fn open_envelope(value: &Json) -> Option<Envelope<'_>> {
     let member = |key: &str| value.get(key).filter(|member| !member.is_null());
-    let session = SESSION_KEYS.iter().find_map(|key| value.text(key));
+    let session = find_session(value);
     if OTHER_FORMAT_KEYS.iter().any(|key| value.get(key).is_some()) {
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn open_envelope(value: &Json) -> Option<Envelope<'_>> {
         (Some(input), Some(output))
     } else {
         // Lines of a batch: requests are in one file, responses in another, and an id pairs them.
-        session?;
+        session.as_ref()?;
         let failed = member("error").map(|_| value);
         (member("body").or_else(|| member("params")), member("response").or_else(|| member("result")).or(failed))
     };

@@ -2,9 +2,13 @@
 
 use std::fmt;
 
+use super::attachments::AttachmentChecker;
+use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
 use super::{
-    Decoder, a2a, actions, agentdojo, anthropic, anthropic_agents, claude_code, codex, langfuse, langsmith, mcp,
-    openai_agents, openai_chat, openai_responses, openinference, otlp, tau_bench, toolemu, xes,
+    Decoder, a2a, actions, adk, agentdojo, anthropic, anthropic_agents, autogen, bedrock, claude_code, codex, gemini,
+    gemini_cli, inspect, jaeger, langchain, langfuse, langsmith, mcp, openai_agents, openai_assistants, openai_chat,
+    openai_responses, openhands, openinference, otlp, pydantic_ai, semantic_kernel, swe_agent, tau_bench, toolemu,
+    vercel, xes,
 };
 use lictor_event::native;
 use lictor_json::Json;
@@ -52,8 +56,8 @@ macro_rules! formats {
                 }
             }
 
-            /// Returns a decoder for one file.
-            pub fn decoder(self) -> Box<dyn Decoder> {
+            /// Returns the format's own decoder, which knows nothing of what holds for all formats.
+            fn plain_decoder(self) -> Box<dyn Decoder> {
                 match self {
                     $(Format::$variant => Box::new($module::$decoder::default()),)*
                 }
@@ -82,14 +86,22 @@ formats! {
     TauBench "tau-bench" tau_bench TauBenchDecoder true,
     /// ToolEmu runs.
     Toolemu "toolemu" toolemu ToolemuDecoder true,
+    /// Inspect logs, JSON and archives.
+    Inspect "inspect" inspect InspectDecoder true,
     /// OpenTelemetry traces and logs in OTLP/JSON with GenAI conventions, old and new.
     Otlp "otlp" otlp OtlpDecoder false,
+    /// Jaeger traces with GenAI conventions.
+    Jaeger "jaeger" jaeger JaegerDecoder false,
     /// OpenInference spans.
     Openinference "openinference" openinference OpeninferenceDecoder false,
     /// Langfuse observations and ingestion batches.
     Langfuse "langfuse" langfuse LangfuseDecoder false,
+    /// OpenHands events of its runtime and of its agent SDK.
+    Openhands "openhands" openhands OpenhandsDecoder false,
     /// LangSmith runs and ingestion batches.
     Langsmith "langsmith" langsmith LangsmithDecoder false,
+    /// OpenAI Assistants: messages, runs and run steps.
+    OpenaiAssistants "openai-assistants" openai_assistants OpenaiAssistantsDecoder false,
     /// Traces of the OpenAI Agents SDK.
     OpenaiAgents "openai-agents" openai_agents OpenaiAgentsDecoder false,
     /// Anthropic managed agents: session events.
@@ -102,6 +114,26 @@ formats! {
     A2a "a2a" a2a A2aDecoder false,
     /// Model Context Protocol: JSON-RPC messages, with or without their HTTP envelope.
     Mcp "mcp" mcp McpDecoder false,
+    /// Amazon Bedrock Converse: messages, requests, responses, invocation logs.
+    Bedrock "bedrock" bedrock BedrockDecoder false,
+    /// Vercel AI SDK: model messages and messages of its user interface.
+    Vercel "vercel" vercel VercelDecoder false,
+    /// LangChain messages, LangGraph states, checkpoints and streams.
+    Langchain "langchain" langchain LangchainDecoder false,
+    /// Pydantic AI messages.
+    PydanticAi "pydantic-ai" pydantic_ai PydanticAiDecoder false,
+    /// Gemini: contents, requests, responses.
+    Gemini "gemini" gemini GeminiDecoder false,
+    /// Agent Development Kit: sessions and events.
+    Adk "adk" adk AdkDecoder false,
+    /// Trajectories of SWE-agent and mini-SWE-agent.
+    SweAgent "swe-agent" swe_agent SweAgentDecoder false,
+    /// AutoGen messages, team states and chat results.
+    Autogen "autogen" autogen AutogenDecoder false,
+    /// Chat histories of Semantic Kernel.
+    SemanticKernel "semantic-kernel" semantic_kernel SemanticKernelDecoder false,
+    /// Sessions of the Gemini command line.
+    GeminiCli "gemini-cli" gemini_cli GeminiCliDecoder false,
     /// Anthropic Messages: requests, responses, recorded streams.
     Anthropic "anthropic" anthropic AnthropicDecoder false,
     /// OpenAI Responses: items, requests, responses, recorded streams.
@@ -116,15 +148,41 @@ formats! {
     Actions "actions" actions ActionsDecoder false,
 }
 
+/// The formats whose plain messages look like OpenAI's.
+const MESSAGE_FORMATS: [Format; 5] =
+    [Format::Bedrock, Format::Vercel, Format::Langchain, Format::SweAgent, Format::Autogen];
+
 impl Format {
     /// Returns the format of a name.
     pub fn named(name: &str) -> Option<Format> {
         Format::ALL.iter().copied().find(|format| format.name() == name)
     }
 
+    /// Returns a decoder for one file.
+    pub fn decoder(self) -> Box<dyn Decoder> {
+        match self {
+            // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
+            Format::Native => self.plain_decoder(),
+            _ => AttachmentChecker::wrap(self.plain_decoder()),
+        }
+    }
+
+    /// Returns a decoder for one file whose records name their session by a member at this path.
+    pub fn decoder_by_session_key(self, key: &str) -> Box<dyn Decoder> {
+        let target = if self == Format::Native { "session" } else { SESSION_KEYS[0] };
+        Box::new(SessionKeyDecoder::new(self.decoder(), key, target))
+    }
+
     /// Detects the format of a file by its first records: the first format that recognises most of them.
+    ///
+    /// A conversation of a format with parts of its own also has plain messages, which OpenAI writes in the same way.
+    /// They count for that format once it recognises another record.
     pub fn detect(records: &[Json]) -> Option<Format> {
-        let known = |format: Format| records.iter().filter(|record| format.recognises(record)).count();
+        let known = |format: Format| {
+            let (own, others): (Vec<&Json>, Vec<&Json>) = records.iter().partition(|record| format.recognises(record));
+            let has_plain = MESSAGE_FORMATS.contains(&format) && !own.is_empty();
+            own.len() + others.iter().filter(|record| has_plain && openai_chat::is_conversation(record)).count()
+        };
         let mut best = None;
         for &format in Format::ALL {
             let count = known(format);
@@ -132,7 +190,8 @@ impl Format {
                 best = Some((format, count));
             }
         }
-        best.map(|(format, _)| format)
+        let best = best.map(|(format, _)| format);
+        best.filter(|format| *format != Format::Actions || actions::is_action_list(records))
     }
 }
 

@@ -10,6 +10,7 @@
 //! | first bytes | framing | records |
 //! |---|---|---|
 //! | the magic number of gzip or zstd | as its content | |
+//! | a zip archive with `samples/` | [`Framing::Json`] | each JSON file in it |
 //! | `<` | [`Framing::Whole`] | the whole text |
 //! | `GET /path HTTP/1.1`, `HTTP/1.1 200` | [`Framing::Http`] | each JSON body, each payload of a streamed body |
 //! | `data:`, `event:`, `id:`, `retry:`, `:` | [`Framing::Events`] | each payload |
@@ -36,6 +37,7 @@ mod line_cutter;
 mod line_reader;
 mod payloads;
 mod value_cutter;
+mod zip_members;
 
 use std::fmt;
 use std::fs::File;
@@ -49,7 +51,11 @@ pub use error::InputError;
 pub use input_finder::find;
 pub use limits::InputLimits;
 
+use crate::closest_format::describe_unknown;
 use crate::{Format, Framing};
+
+/// The code of a fault for a whole file that cannot be read.
+pub const UNREADABLE: &str = "input.unreadable";
 
 /// How many records a format is detected by.
 const DETECTION_RECORDS: usize = 50;
@@ -139,9 +145,9 @@ pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), 
             Err(InputError::new(&input.name, "holds no records").with_hint("check that this is the log you meant"))
         }
         (None, _) => {
-            let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-            Err(InputError::new(&input.name, "the format is unknown")
-                .with_hint(format!("name the format with --input-format, one of: {}", names.join(", "))))
+            let seen = describe_unknown(&records);
+            Err(InputError::new(&input.name, format!("is in no known format: {seen}"))
+                .with_hint("name the format with --input-format; `--input-format help` lists all formats"))
         }
     }
 }

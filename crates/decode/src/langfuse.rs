@@ -2,13 +2,16 @@
 //!
 //! In a batch an observation is created and then updated by its id; an update changes only the members it has. A
 //! generation is a call of a model; a tool, a retriever and a check are what they are called. A plain span is any timed
-//! work: it counts as a tool call if it has an input and no observation below it, else as a frame. An event becomes an
-//! event of the kind `event`.
+//! work: it counts as a tool call if its attributes or its output say so (see [`tool_span`]), else as a frame. An event
+//! becomes an event of the kind `event`.
+
+mod generation;
+mod tool_span;
 
 use std::collections::{HashMap, HashSet};
 
 use super::attributes::parse_embedded;
-use super::dialect::{self, take_any};
+use super::dialect::take_any;
 use super::spans::{self, Span, Spans, Work};
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Arguments, Event, Kind, Source, parse_time};
@@ -68,6 +71,10 @@ impl Decoder for LangfuseDecoder {
         let list = match take_any(&mut value, &["batch", "observations", "data"]) {
             Some(Json::Array(list)) => {
                 self.note_session(&value);
+                // An export holds the trace beside its observations.
+                if let Some(Json::Object(trace)) = value.get("trace") {
+                    self.note_session(trace);
+                }
                 list
             }
             _ => vec![Json::Object(value)],
@@ -177,9 +184,11 @@ fn read_work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut
     let input = observation.remove("input").unwrap_or(Json::Null);
     let output = observation.remove("output").unwrap_or(Json::Null);
     match sort {
-        "GENERATION" => read_model(&name, observation, (input, output), failure, unread),
-        "TOOL" => read_tool(name, observation, (input, output), failure),
-        "SPAN" if !is_parent && !input.is_null() => read_tool(name, observation, (input, output), failure),
+        "GENERATION" => generation::read_model(&name, observation, (input, output), failure, unread),
+        "TOOL" => tool_span::read_tool(name, observation, (input, output), failure),
+        "SPAN" if tool_span::is_tool_call(observation, (&input, &output), is_parent) => {
+            tool_span::read_tool(name, observation, (input, output), failure)
+        }
         "RETRIEVER" => {
             let mut event = Event { tool: Some(name), failed: failure.is_some(), ..Event::new(Kind::Retrieval) };
             event.text = Some(match input {
@@ -208,80 +217,4 @@ fn read_work(sort: &str, observation: &mut Object, is_parent: bool, unread: &mut
             Work::Frame
         }
     }
-}
-
-fn read_model(
-    name: &str,
-    observation: &mut Object,
-    (asked, said): (Json, Json),
-    failure: Option<Text>,
-    unread: &mut Vec<String>,
-) -> Work {
-    let (mut input, mut output) = (Vec::new(), Vec::new());
-    let mut asked = parse_embedded(asked);
-    let mut tools = observation.remove("toolDefinitions").filter(|tools| !tools.is_null());
-    if let Json::Object(request) = &mut asked {
-        tools = request.remove("tools").filter(|tools| !tools.is_null()).or(tools);
-        if let Some(messages) = take_any(request, &["messages", "input", "prompt"]) {
-            asked = messages;
-        }
-    }
-    input.extend(tools.map(parse_embedded).map(spans::definitions));
-    let mut known = dialect::read_said(asked, Kind::UserMessage, &mut input);
-    let mut said = parse_embedded(said);
-    if let Json::Object(response) = &mut said
-        && let Some(messages) = take_any(response, &["choices", "output", "messages"])
-    {
-        said = messages;
-    }
-    known &= match said {
-        // A model that was asked for JSON answers a value that is no message.
-        Json::Object(value)
-            if value.get("role").is_none() && value.get("content").is_none() && value.get("message").is_none() =>
-        {
-            dialect::read_said(
-                Json::String(Json::Object(value).to_string().into()),
-                Kind::AssistantMessage,
-                &mut output,
-            )
-        }
-        said => dialect::read_said(with_role(said), Kind::AssistantMessage, &mut output),
-    };
-    if let Some(reason) = failure {
-        output.push(Event { text: Some(reason), failed: true, ..Event::new(Kind::Error) });
-    }
-    if !known {
-        unread.push(format!("the generation `{name}` holds a message of an unknown shape, which is not judged"));
-    }
-    Work::Model { input, output }
-}
-
-/// Adds the role to a model's message that leaves it out.
-fn with_role(said: Json) -> Json {
-    match said {
-        Json::Object(mut message) if message.get("role").is_none() && message.get("message").is_none() => {
-            message.insert("role", "assistant");
-            Json::Object(message)
-        }
-        said => said,
-    }
-}
-
-fn read_tool(name: Text, observation: &Object, (input, output): (Json, Json), failure: Option<Text>) -> Work {
-    let mut call = Event { tool: Some(name), ..Event::new(Kind::ToolCall) };
-    let metadata = observation.get("metadata").and_then(Json::as_object);
-    call.id = metadata.and_then(|metadata| read_text(metadata, "tool_call_id"));
-    call.args = Some(match input {
-        Json::String(words) if !words.trim_start().starts_with(['{', '[']) => Arguments::Value(Json::String(words)),
-        input => Arguments::from_json(input),
-    });
-    let ended = observation.get("endTime").is_some_and(|time| !time.is_null());
-    let answered = ended || failure.is_some() || !output.is_null();
-    let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
-    dialect::fill_answer(&mut answer, output);
-    answer.failed = failure.is_some();
-    if answer.text.is_none() && answer.result.is_none() {
-        answer.text = failure;
-    }
-    Work::Tool { call: Box::new(call), answer: answered.then(|| Box::new(answer)) }
 }

@@ -6,6 +6,7 @@ use lictor_logic::Time;
 
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
+use super::session_key::LoneMessages;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 pub use choice_stream::Choice;
 use choice_stream::ChoiceStreams;
@@ -19,10 +20,12 @@ pub(super) fn recognises(value: &Json) -> bool {
 }
 
 fn is_part(value: &Json) -> bool {
-    chat::is_message(value) && !chat::has_blocks(value)
-        || is_request(value)
-        || is_response(value)
-        || is_message_list(value)
+    is_conversation(value) || is_response(value)
+}
+
+/// Whether a value is a message, a list of messages or a request, which other formats write in the same way.
+pub(super) fn is_conversation(value: &Json) -> bool {
+    chat::is_message(value) && !chat::has_blocks(value) || is_request(value) || is_message_list(value)
 }
 
 /// Whether a value is a request, of this interface or of one like it.
@@ -56,6 +59,7 @@ fn is_chunk(value: &Json) -> bool {
 pub(super) struct OpenaiChatDecoder {
     conversations: Conversations,
     streams: ChoiceStreams,
+    lone: LoneMessages,
 }
 
 impl Decoder for OpenaiChatDecoder {
@@ -63,7 +67,7 @@ impl Decoder for OpenaiChatDecoder {
         match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session, &record, out);
+                    self.take_part(request, exchange.session.as_deref(), &record, out);
                 }
                 match exchange.response {
                     // A log that keeps the text of an answer only.
@@ -79,17 +83,23 @@ impl Decoder for OpenaiChatDecoder {
                         self.streams.close(&mut self.conversations, out);
                     }
                     Some(response) => {
-                        self.take_part(response, exchange.session.filter(|_| exchange.request.is_none()), &record, out)
+                        let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
+                        self.take_part(response, session, &record, out);
                     }
                     None => {}
                 }
             }
-            _ => self.take_part(&record.value, None, &record, out),
+            _ => {
+                let is_lone = chat::is_message(&record.value);
+                let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
+                self.take_part(&record.value, session.as_deref(), &record, out);
+            }
         }
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.streams.close(&mut self.conversations, out);
+        out.faults.extend(self.lone.fault());
     }
 }
 

@@ -77,9 +77,9 @@ impl Decoder for OpenaiResponsesDecoder {
         match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
                 if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session, &record, out);
+                    self.take_part(request, exchange.session.as_deref(), &record, out);
                 }
-                let session = exchange.session.filter(|_| exchange.request.is_none());
+                let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
                 match exchange.response {
                     Some(Json::Array(parts)) => {
                         parts.iter().for_each(|part| self.take_part(part, session, &record, out))

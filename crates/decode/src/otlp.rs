@@ -1,6 +1,6 @@
 //! OpenTelemetry traces and logs with GenAI conventions.
 //!
-//! OTLP/JSON as collectors write it (`resourceSpans`, `resourceLogs`), and single spans and events as exporters print
+//! OTLP/JSON as collectors write it (`resourceSpans`, `resourceLogs`) and as Tempo returns it (`batches`), and single spans and events as exporters print
 //! them. Spans that follow OpenInference inside OTLP are read by those conventions (see [`openinference`]); spans of
 //! other work (HTTP, databases) are skipped. The GenAI conventions have changed their names often, and all of them are
 //! in use: see [`genai`].
@@ -22,17 +22,28 @@ use lictor_json::{Json, Object, Text};
 const PREFIXES: [&str; 4] = ["gen_ai.", "mcp.", "traceloop.", "llm.request."];
 
 /// The members of a document that hold spans or log records, each with the keys of the level below.
-const SPANS: [(&str, &[&str]); 2] = [
+const SPANS: [(&str, &[&str]); 3] = [
     ("resourceSpans", &["scopeSpans", "instrumentationLibrarySpans"]),
     ("resource_spans", &["scope_spans", "instrumentation_library_spans"]),
+    // Tempo names the list so.
+    ("batches", &["scopeSpans", "instrumentationLibrarySpans"]),
 ];
 const LOGS: [(&str, &[&str]); 2] = [("resourceLogs", &["scopeLogs"]), ("resource_logs", &["scope_logs"])];
 const METRICS: [&str; 2] = ["resourceMetrics", "resource_metrics"];
 
+/// The members in which Tempo and Jaeger answer with a document.
+const WRAPPERS: [&str; 2] = ["trace", "result"];
+
 /// Whether a record is a document of OTLP, or a span or event with GenAI attributes.
 pub(super) fn recognises(value: &Json) -> bool {
-    let documents = SPANS.iter().chain(&LOGS).map(|(key, _)| *key).chain(METRICS);
-    documents.into_iter().any(|key| value.get(key).is_some_and(|list| list.as_array().is_some())) || is_loose(value)
+    is_document(value) || WRAPPERS.iter().any(|key| value.get(key).is_some_and(is_document)) || is_loose(value)
+}
+
+fn is_document(value: &Json) -> bool {
+    let is_list = |key: &str| value.get(key).is_some_and(|list| list.as_array().is_some());
+    let is_batch = |batch: &Json| SPANS[2].1.iter().any(|key| batch.get(key).is_some());
+    let has_batches = value.get("batches").and_then(Json::as_array).is_some_and(|list| list.iter().any(is_batch));
+    has_batches || SPANS[..2].iter().chain(&LOGS).map(|(key, _)| *key).chain(METRICS).any(is_list)
 }
 
 /// Whether a record is a span or an event outside of OTLP.
@@ -69,6 +80,11 @@ impl Decoder for OtlpDecoder {
             return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let Json::Object(mut document) = record.value else { return };
+        if let Some(key) = WRAPPERS.iter().find(|key| document.get(key).is_some_and(is_document))
+            && let Some(Json::Object(inner)) = document.remove(key)
+        {
+            document = inner;
+        }
         for (key, scopes) in SPANS {
             for span in take_nested(&mut document, key, scopes, &["spans"]) {
                 self.spans.push((RawSpan::read(span), source.clone()));

@@ -12,12 +12,19 @@ pub(super) fn describe(record: &LogRecord, value: &Json) -> Fault {
         "decode.unknown_record",
         format!(
             "unknown record type, {}: no event is made of it; if the file is in another format, name it with --input-format",
-            list_keys(value)
+            describe_value(value)
         ),
     )
 }
 
-fn list_keys(value: &Json) -> String {
+/// Returns the fault of a part of a message whose shape is unknown, given its type and keys.
+pub(super) fn describe_part(record: &LogRecord, shape: &str) -> Fault {
+    let message = format!("a part of a message is of an unknown shape, {shape}: it is not judged");
+    record.fault("decode.unknown_part", message)
+}
+
+/// Describes a value of unknown shape in a few words: its type and keys, or its beginning.
+pub(super) fn describe_value(value: &Json) -> String {
     match value {
         Json::Object(object) => {
             let named =

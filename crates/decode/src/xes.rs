@@ -25,15 +25,24 @@ const EXTENSION_PREFIXES: [&str; 7] = ["lifecycle:", "org:", "time:", "concept:"
 /// Whether a record is a document of this format.
 pub(super) fn recognises(value: &Json) -> bool {
     let mut text = value.as_str().unwrap_or_default().trim_start_matches('\u{feff}').trim_start();
-    // The log comes after a declaration and any comments.
-    for (open, close) in [("<?", "?>"), ("<!--", "-->"), ("<!--", "-->"), ("<!--", "-->")] {
-        if let Some((_, rest)) = text.strip_prefix(open).and_then(|rest| rest.split_once(close)) {
-            text = rest.trim_start();
-        }
+    // The log comes after a declaration, a document type and any number of comments.
+    while let Some(rest) = skip_prolog(text) {
+        text = rest.trim_start();
     }
     let Some(root) = text.strip_prefix('<') else { return false };
     let name = root.split(|end: char| end.is_whitespace() || end == '>' || end == '/').next().unwrap_or_default();
     name == "log" || name.ends_with(":log")
+}
+
+/// Returns the text after the declaration, comment or document type that it begins with.
+fn skip_prolog(text: &str) -> Option<&str> {
+    let ends = |open: &str, close: &str| text.strip_prefix(open)?.split_once(close).map(|(_, rest)| rest);
+    let doctype = || {
+        let inside = text.strip_prefix("<!DOCTYPE")?;
+        let close = if inside.split('>').next()?.contains('[') { "]>" } else { ">" };
+        inside.split_once(close).map(|(_, rest)| rest)
+    };
+    ends("<?", "?>").or_else(|| ends("<!--", "-->")).or_else(doctype)
 }
 
 /// Decodes the records of one file.

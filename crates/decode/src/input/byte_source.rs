@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::limits::InputLimits;
+use super::zip_members;
 
 /// The largest window of a zstd frame, as a power of two: what `zstd -19` and any level below uses.
 const MAX_ZSTD_WINDOW_LOG: u32 = 27;
@@ -41,6 +42,7 @@ impl ByteSource {
                 decoder.window_log_max(MAX_ZSTD_WINDOW_LOG)?;
                 (Box::new(decoder), true)
             }
+            [b'P', b'K', 3, 4] => zip_members::open(whole, &limits)?,
             _ => (Box::new(whole), false),
         };
         Ok(ByteSource { content, limits, compressed, raw, plain: 0 })

@@ -52,6 +52,15 @@ impl InputError {
         )
     }
 
+    /// Returns the message in one line, for a place that names the file itself.
+    pub fn describe_without_path(&self) -> String {
+        let line = |Complaint { message, hint, .. }: &Complaint| match hint.is_empty() {
+            true => message.clone(),
+            false => format!("{message}; {hint}"),
+        };
+        self.complaints.iter().map(line).collect::<Vec<_>>().join("; ")
+    }
+
     /// Joins the complaints of several errors; none if there are none.
     pub(super) fn join(errors: impl IntoIterator<Item = InputError>) -> Option<InputError> {
         let complaints: Vec<_> = errors.into_iter().flat_map(|error| error.complaints).collect();

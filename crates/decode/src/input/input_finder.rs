@@ -13,7 +13,7 @@ use super::limits::InputLimits;
 use super::{Input, InputContent};
 
 /// The extensions of logs. Only these files are read from a directory.
-const LOG_EXTENSIONS: [&str; 8] = ["json", "jsonl", "ndjson", "sse", "http", "xes", "txt", "log"];
+const LOG_EXTENSIONS: [&str; 10] = ["json", "jsonl", "ndjson", "sse", "http", "xes", "traj", "eval", "txt", "log"];
 
 /// The extensions of compressed files.
 const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
@@ -21,8 +21,8 @@ const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
 /// Returns the inputs that paths name, in the order of the paths and sorted within a directory.
 ///
 /// A named file is always read. From a directory and the ones below it only logs are read: not hidden, and named
-/// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.txt` or `.log`, each also as `.gz` or `.zst`. `*`, `?` and
-/// `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
+/// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.traj`, `.eval`, `.txt` or `.log`, each also as `.gz` or
+/// `.zst`. `*`, `?` and `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
 /// temporary file. A file that is named twice is read once.
 pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputError> {
     if paths.is_empty() {

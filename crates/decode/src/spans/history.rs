@@ -91,7 +91,8 @@ impl History {
             match event.kind {
                 Kind::ToolCall => {
                     // A streaming agent may run a tool before the model has finished asking.
-                    let seen = |call: &KnownCall| !call.asked && (call.given.is_none() || call.given == event.id);
+                    let fits = |call: &KnownCall| call.given.is_none() || event.id.is_none() || call.given == event.id;
+                    let seen = |call: &KnownCall| !call.asked && fits(call);
                     match self.find_alike(&event, seen).or_else(|| self.find_bare(&event, events)) {
                         Some(place) => self.complete_call(place, event, events),
                         None => self.add_requested_call(event, events),

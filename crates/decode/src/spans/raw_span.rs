@@ -43,10 +43,11 @@ impl RawSpan {
             Some(Json::Array(events)) => events.into_iter().filter_map(RawEvent::read).collect(),
             _ => Vec::new(),
         };
-        let id = |keys: &[&str]| first_text(&span, keys).or_else(|| first_text(context.as_object()?, keys));
+        let id = |keys: &[&str]| first_id(&span, keys).or_else(|| first_id(context.as_object()?, keys));
         let mut read = RawSpan {
             id: id(&["spanId", "span_id"]),
-            parent: id(&["parentSpanId", "parent_span_id", "parent_id"]),
+            parent: id(&["parentSpanId", "parent_span_id", "parent_id"])
+                .or_else(|| first_id(span.get("parent")?.as_object()?, &["span_id", "spanId"])),
             trace: id(&["traceId", "trace_id"]),
             name: span.get("name").and_then(Json::as_str).unwrap_or_default().into(),
             start: first_time(&span, &["startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"]),
@@ -193,6 +194,14 @@ fn is_failure(span: &Object) -> bool {
 /// Returns the first of these members that is a text and not empty.
 fn first_text(object: &Object, keys: &[&str]) -> Option<Text> {
     keys.iter().find_map(|key| object.get(key)?.as_str().filter(|text| !text.is_empty()).map(Text::from))
+}
+
+/// Returns the first of these members that is an id. Some exporters print ids as numbers.
+fn first_id(object: &Object, keys: &[&str]) -> Option<Text> {
+    keys.iter().find_map(|key| match object.get(key)? {
+        Json::Number(number) => Some(Text::from(number.to_string())),
+        id => id.as_str().filter(|id| !id.is_empty()).map(Text::from),
+    })
 }
 
 /// Returns the first of these members that is a time: nanoseconds, or an RFC 3339 text.

@@ -43,7 +43,7 @@ fn fault(line: u32, code: &'static str) -> Read {
 }
 
 fn limits_of_chunk(chunk: usize) -> InputLimits {
-    InputLimits { chunk, ..InputLimits::default() }
+    InputLimits::default().chunk(chunk)
 }
 
 /// Everything in an input.

@@ -7,5 +7,8 @@
 )]
 
 mod damage;
+mod frameworks;
 mod golden;
+mod not_logs;
+mod sessions;
 mod shared;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_decode::{DecodedEvents, Format, LogRecord};
-use lictor_event::{Answer, Arguments, Event, Kind, Says, Source, parse_time};
+use lictor_event::{Answer, AnswerValue, Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{self as json, Json, Object, Text};
 use lictor_logic::{Fact, Time, Value};
 use proptest::prelude::*;
@@ -54,7 +54,10 @@ fn native_line_fills_every_field() {
         categories: texts(&[]),
         subjects: texts(&["alice"]),
         labels: vec!["checked".into()],
-        answers: vec![Answer { chance: Some(0.25), ..Answer::new(Fact::new("rude", []), Says::No).by("small@1") }],
+        answers: vec![Answer {
+            chance: Some(0.25),
+            ..Answer::new(Fact::new("rude", []), AnswerValue::No).by("small@1")
+        }],
         facts: vec![Fact::parse("paid(\"alice\",3)").unwrap()],
         more: object(r#"{"source":{"format":"x","line":12},"granted":false}"#).as_object().unwrap().clone(),
         source: Source { file: "log".into(), line: 7, record: 6 },
@@ -167,10 +170,16 @@ fn native_wrong_type_fault_names_field() {
 #[test]
 fn native_format_is_detected() {
     let detect = |line: &str| Format::detect(&[object(line)]);
-    for line in [r#"{"kind":"tool_call"}"#, r#"{"facts":[]}"#, r#"["a"]"#] {
+    for line in [
+        r#"{"kind":"tool_call"}"#,
+        r#"{"kind":"mine"}"#,
+        r#"{"kind":"mine","time":"2026-05-01T10:00:00Z"}"#,
+        r#"{"facts":[]}"#,
+        r#"["a"]"#,
+    ] {
         assert_eq!(detect(line), Some(Format::Native), "{line}");
     }
-    for line in [r#"{"kind":1}"#, r#"{"facts":"a"}"#, "[1]", "3"] {
+    for line in [r#"{"kind":1}"#, r#"{"kind":"request","parts":[]}"#, r#"{"facts":"a"}"#, "[1]", "3"] {
         assert_ne!(detect(line), Some(Format::Native), "{line}");
     }
 }
@@ -216,7 +225,7 @@ fn fact() -> impl Strategy<Value = Fact> {
 }
 
 fn answer() -> impl Strategy<Value = Answer> {
-    let says = prop::sample::select(vec![Says::Yes, Says::No, Says::Unclear, Says::Failed]);
+    let says = prop::sample::select(vec![AnswerValue::Yes, AnswerValue::No, AnswerValue::Unclear, AnswerValue::Failed]);
     (fact(), says, maybe(0.0..=1.0f64), maybe(text())).prop_map(|(fact, says, chance, by)| {
         let score = chance.map(|chance| chance * 40.0 - 20.0);
         Answer { score, chance, by, ..Answer::new(fact, says) }

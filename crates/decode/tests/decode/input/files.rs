@@ -83,11 +83,11 @@ fn input_pipe_can_be_read_twice() {
 }
 
 #[test]
-fn detect_error_lists_known_formats() {
+fn detect_error_names_option_and_content() {
     let detected = |text: &str| detect(&Input::from_bytes("log", text.as_bytes()), &InputLimits::default());
     assert_eq!(detected("[\"tool_call\"]\n[\"verified\"]\n").unwrap(), (Framing::Json, Format::Native));
     let error = detected("{\"some\":\"thing\"}\n").unwrap_err().to_string();
-    assert!(error.contains("--input-format") && error.contains("openai-chat") && error.contains("native"), "{error}");
+    assert!(error.contains("--input-format help") && error.contains("an object with keys `some`"), "{error}");
     let error = detected("").unwrap_err().to_string();
     assert!(error.contains("holds no records"), "{error}");
     let error = detected("{\"kind\":\"a\",\"kind\":\"b\"}\n").unwrap_err().to_string();

@@ -317,7 +317,7 @@ proptest! {
     #[test]
     fn chunk_size_never_changes_records(parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 0..40)) {
         let bytes = parts.concat();
-        let limits = |chunk, record| InputLimits { chunk, record, ..InputLimits::default() };
+        let limits = |chunk, record| InputLimits::default().chunk(chunk).record(record);
         for record in [20, 1 << 20] {
             let at_once = read(&bytes, &limits(1 << 20, record));
             for chunk in [1, 2, 3, 11] {

@@ -26,7 +26,7 @@ fn record_over_limit_is_skipped_and_reported() {
     for (name, text, [a, skipped, b]) in cases {
         for chunk in [1, 7, 600, 1 << 20] {
             for record in [100, 1000, 4999] {
-                let limits = InputLimits { record, chunk, ..InputLimits::default() };
+                let limits = InputLimits::default().record(record).chunk(chunk);
                 let expected = [value(a, "{\"a\":1}"), fault(skipped, "record.too_long"), value(b, "{\"b\":2}")];
                 assert_eq!(
                     read(text.as_bytes(), &limits).1,
@@ -36,9 +36,9 @@ fn record_over_limit_is_skipped_and_reported() {
             }
         }
     }
-    let limits = InputLimits { record: 100, ..InputLimits::default() };
+    let limits = InputLimits::default().record(100);
     assert_eq!(read(long.as_bytes(), &limits).1, [fault(1, "record.too_long")]);
-    let limits = InputLimits { whole: 100, chunk: 10, ..InputLimits::default() };
+    let limits = InputLimits::default().whole(100).chunk(10);
     assert_eq!(read(format!("<log>{long}</log>").as_bytes(), &limits).1, [fault(1, "record.too_long")]);
 }
 
@@ -47,7 +47,7 @@ fn record_of_hundred_megabytes_is_skipped() {
     let text = format!("{{\"a\":1}}\n{}\n{{\"b\":2}}\n", long(100 << 20));
     let packed = zstd(text.as_bytes());
     drop(text);
-    let limits = InputLimits { ratio: u64::MAX, ..InputLimits::default() };
+    let limits = InputLimits::default().ratio(u64::MAX);
     assert_eq!(read(&packed, &limits).1, [value(1, "{\"a\":1}"), fault(2, "record.too_long"), value(3, "{\"b\":2}")]);
 }
 
@@ -65,15 +65,15 @@ fn compressed_members_and_frames_are_one_file() {
 #[test]
 fn decompression_bomb_is_stopped_and_reported() {
     let text = "{\"a\":1}\n".repeat(1 << 20);
-    let limits = InputLimits { ratio: 100, ratio_from: 1 << 20, ..InputLimits::default() };
+    let limits = InputLimits::default().ratio(100).ratio_from(1 << 20);
     for packed in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
         let (_, all) = read(&packed, &limits);
         assert!(matches!(all.last(), Some(Read::Fault(_, "input.bomb"))));
         assert!(all.len() > 1000 && all.len() < 1 << 19, "{} records", all.len());
-        let (_, all) = read(&packed, &InputLimits { ratio: 100_000, ..limits.clone() });
+        let (_, all) = read(&packed, &limits.clone().ratio(100_000));
         assert_eq!(all.len(), 1 << 20);
     }
-    let (_, all) = read(text.as_bytes(), &InputLimits { file: 1 << 20, ..limits });
+    let (_, all) = read(text.as_bytes(), &limits.file(1 << 20));
     assert!(matches!(all.last(), Some(Read::Fault(_, "input.too_long"))));
     assert!(all.len() <= (1 << 17) + 1, "{} records", all.len());
 }
@@ -82,7 +82,7 @@ fn decompression_bomb_is_stopped_and_reported() {
 fn compressed_truncated_file_is_read_so_far() {
     let text: String = (0..200_000).map(|i| format!("{{\"i\":{}}}\n", i * 7919 % 1_000_003)).collect();
     for packed in [gzip(text.as_bytes()), zstd(text.as_bytes())] {
-        let (framing, all) = read(&packed[..packed.len() / 2], &InputLimits { chunk: 1000, ..InputLimits::default() });
+        let (framing, all) = read(&packed[..packed.len() / 2], &InputLimits::default().chunk(1000));
         assert_eq!(framing, Framing::Json);
         assert!(matches!(all.last(), Some(Read::Fault(_, "input.compressed"))), "{:?}", all.last());
         assert!(all.len() > 100, "{} records", all.len());

@@ -9,7 +9,9 @@ use lictor_json::Json;
 use crate::reader::{decode, lines, records};
 
 /// The formats whose folders are tested here.
-pub(crate) const FORMATS: [&str; 12] = [
+pub(crate) const FORMATS: [&str; 26] = [
+    "bedrock",
+    "vercel",
     "otlp",
     "openinference",
     "langfuse",
@@ -22,6 +24,18 @@ pub(crate) const FORMATS: [&str; 12] = [
     "tau-bench",
     "toolemu",
     "actions",
+    "langchain",
+    "pydantic-ai",
+    "gemini",
+    "adk",
+    "swe-agent",
+    "openhands",
+    "inspect",
+    "jaeger",
+    "autogen",
+    "semantic-kernel",
+    "gemini-cli",
+    "openai-assistants",
 ];
 
 pub(crate) fn files(format: &str) -> Vec<PathBuf> {
@@ -47,10 +61,12 @@ fn golden_logs_are_detected_and_decoded() {
     for (format, file) in FORMATS.iter().flat_map(|format| files(format).into_iter().map(move |file| (format, file))) {
         let records = records(&file);
         let found = detected(&records);
-        if found.is_none_or(|found| found.name() != *format) {
+        let name = file.file_name().unwrap().to_string_lossy();
+        // Some logs are read by option only.
+        let wanted = (!name.starts_with("undetected-")).then_some(*format);
+        if found.map(Format::name) != wanted {
             wrong.push(format!("{} is taken for {found:?}", file.display()));
         }
-        let name = file.file_name().unwrap().to_string_lossy();
         let events = lines(&decode(Format::named(format).unwrap(), &name, &records));
         let beside = file.with_extension("events");
         if bless {

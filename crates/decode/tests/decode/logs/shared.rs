@@ -80,6 +80,107 @@ fn shared_logs_are_detected_and_counted() {
     }
 }
 
+/// The smallest shapes of formats, in each of which the agent acts once.
+#[test]
+fn shared_shapes_keep_their_call() {
+    let Some(shapes) = folder("formats/shapes") else { return };
+    let cases = [
+        ("bedrock_converse.json", "bedrock", "assistant_message=1 tool_call=1 tool_result=1 user_message=1"),
+        ("vercel_modelmessages.json", "vercel", "tool_call=1 tool_result=1 user_message=1"),
+        ("vercel_uimessages.json", "vercel", "assistant_message=1 tool_call=1 tool_result=1 user_message=1"),
+        ("langchain_dicts.json", "langchain", "tool_call=1 tool_result=1 user_message=1"),
+        ("langchain_messages.json", "langchain", "tool_call=1 tool_result=1 user_message=1"),
+        ("langgraph_state.json", "langchain", "tool_call=1 tool_result=1 user_message=1"),
+        ("gemini_contents.json", "gemini", "assistant_message=1 tool_call=1 tool_result=1 user_message=1"),
+        ("pydantic_ai.json", "pydantic-ai", "tool_call=1 tool_result=1 user_message=1"),
+        ("autogen_messages.json", "autogen", "tool_call=1 tool_result=1 user_message=1"),
+        ("semantic_kernel.json", "semantic-kernel", "tool_call=1 tool_result=1 user_message=1"),
+        ("gemini_cli_session.json", "gemini-cli", "tool_call=1 tool_result=1 user_message=1"),
+        ("openai_assistants.json", "openai-assistants", "tool_call=1 tool_result=1"),
+        ("jaeger_otel.json", "jaeger", "tool_call=1"),
+        ("openhands_events.json", "openhands", "tool_call=1 tool_result=1 user_message=1"),
+    ];
+    for (file, format, expected) in cases {
+        check_shared(&shapes.join(file), format, expected);
+    }
+}
+
+/// Files that other projects ship with their tests, counted by reading them.
+#[test]
+fn shared_wild_logs_are_detected_and_counted() {
+    let Some(wild) = folder("formats/wild") else { return };
+    let cases = [
+        (
+            "SWE-agent__function_calling_simple.traj",
+            "swe-agent",
+            "assistant_message=5 session_start=1 system_message=1 tool_call=5 tool_result=5 user_message=1",
+        ),
+        (
+            "SWE-agent__pydicom__pydicom-1458.traj",
+            "swe-agent",
+            "assistant_message=12 session_start=1 system_message=1 tool_call=12 tool_result=11 user_message=1",
+        ),
+        (
+            "autogen__history-wile_e_coyote_1.json",
+            "autogen",
+            "assistant_message=2 tool_call=1 tool_result=1 user_message=2",
+        ),
+        ("adk-python__sample.session.json", "adk", "assistant_message=4 tool_call=2 tool_result=2 user_message=1"),
+        (
+            "mini-swe-agent__local.traj.json",
+            "swe-agent",
+            "assistant_message=2 system_message=1 tool_call=2 tool_result=2 user_message=1",
+        ),
+        (
+            "inspect_ai__log_read_sample.json",
+            "inspect",
+            "assistant_message=1 session_start=1 system_message=1 user_message=1",
+        ),
+        (
+            "inspect_ai__log_streaming.eval",
+            "inspect",
+            "assistant_message=4 session_start=4 system_message=4 user_message=4",
+        ),
+    ];
+    for (file, format, expected) in cases {
+        check_shared(&wild.join(file), format, expected);
+    }
+}
+
+/// Traces that Langfuse shows as examples: each call once, under the name of its tool.
+#[test]
+fn shared_langfuse_traces_have_each_call_once() {
+    let Some(wild) = folder("formats/wild") else { return };
+    let cases: [(&str, &[&str]); 6] = [
+        ("autogen-2025-06-06", &[]),
+        ("claude-agent-2025-12-22", &["mcp__weather__get_weather", "mcp__weather__get_weather"]),
+        ("google-adk-2025-08-28", &["say_hello"]),
+        ("langgraph-python-2025-08-22", &["Web-Search"]),
+        ("pydantic-ai-2025-06-06", &[]),
+        ("vercel-aisdk-2025-11-17", &["getWeather"]),
+    ];
+    for (name, expected) in cases {
+        let records = records(&wild.join(format!("langfuse__{name}.trace.json")));
+        assert_eq!(detected(&records).map(Format::name), Some("langfuse"), "{name}");
+        let out = decode(Format::Langfuse, name, &records);
+        let tools = |kind: Kind| {
+            let events = out.events.iter().filter(|event| event.kind == kind);
+            events.map(|event| event.tool.clone().unwrap_or_default()).collect::<Vec<_>>()
+        };
+        assert_eq!(tools(Kind::ToolCall), expected, "{name}\n{}", lines(&out));
+        assert_eq!(tools(Kind::ToolResult), expected, "{name}\n{}", lines(&out));
+    }
+}
+
+fn check_shared(path: &Path, format: &str, expected: &str) {
+    let records = records(path);
+    let found = detected(&records).unwrap_or_else(|| panic!("{} is not known", path.display()));
+    assert_eq!(found.name(), format, "{}", path.display());
+    let out = decode(found, "file", &records);
+    assert_eq!(counts(&out), expected, "{}\n{}", path.display(), lines(&out));
+    assert!(out.faults.is_empty(), "{}: {:?}", path.display(), out.faults);
+}
+
 #[test]
 fn shared_logs_of_other_formats_are_skipped() {
     let Some(formats) = folder("formats") else { return };

@@ -1,0 +1,105 @@
+//! How sessions are told apart in logs with one message a line, and what is said of lines that name none.
+
+use lictor_decode::{DecodedEvents, Format, LogRecord};
+
+fn decode(session_key: Option<&str>, format: Format, lines: &[&str]) -> DecodedEvents {
+    let mut decoder = match session_key {
+        Some(key) => format.decoder_by_session_key(key),
+        None => format.decoder(),
+    };
+    let mut out = DecodedEvents::default();
+    for (index, line) in lines.iter().enumerate() {
+        let value = lictor_json::parse_str(line).unwrap();
+        let index = index as u32;
+        decoder.record(LogRecord { value, file: "chat.jsonl".into(), line: index + 1, index }, &mut out);
+    }
+    decoder.finish(&mut out);
+    out
+}
+
+fn sessions(decoded: &DecodedEvents) -> Vec<&str> {
+    decoded.events.iter().map(|event| event.session.as_deref().unwrap_or("-")).collect()
+}
+
+#[test]
+fn usual_keys_separate_sessions_of_message_lines() {
+    for key in ["session_id", "conversation_id", "thread_id", "threadId", "chat_id"] {
+        let line = |session: &str, role: &str| format!(r#"{{"{key}":{session},"role":"{role}","content":"yes"}}"#);
+        let lines = [line("\"a\"", "user"), line("\"b\"", "user"), line("7", "user"), line("\"a\"", "assistant")];
+        let decoded = decode(None, Format::OpenaiChat, &lines.each_ref().map(String::as_str));
+        assert_eq!(sessions(&decoded), ["a", "b", "7", "a"], "{key}");
+        assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+    }
+}
+
+#[test]
+fn usual_keys_separate_messages_of_frameworks() {
+    let lines = [
+        r#"{"type":"human","content":"yes","thread_id":"a"}"#,
+        r#"{"type":"human","content":"no","thread_id":"b"}"#,
+        r#"{"type":"ai","content":"","tool_calls":[{"name":"pay","args":{},"id":"1"}],"thread_id":"a"}"#,
+    ];
+    assert_eq!(sessions(&decode(None, Format::Langchain, &lines)), ["a", "b", "a"]);
+}
+
+#[test]
+fn session_in_metadata_of_a_request_is_used() {
+    let line = r#"{"model":"m","metadata":{"session_id":"a"},"messages":[{"role":"user","content":"hello"}]}"#;
+    assert_eq!(sessions(&decode(None, Format::OpenaiChat, &[line])), ["a"]);
+}
+
+#[test]
+fn session_key_names_another_member() {
+    let lines = [
+        r#"{"role":"user","content":"yes","meta":{"who":"a"}}"#,
+        r#"{"role":"user","content":"no","meta":{"who":"b"}}"#,
+        r#"{"role":"user","content":"what?"}"#,
+    ];
+    let decoded = decode(Some("meta.who"), Format::OpenaiChat, &lines);
+    assert_eq!(sessions(&decoded), ["a", "b", "-"]);
+    let codes: Vec<&str> = decoded.faults.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, ["decode.no_session", "decode.no_session"]);
+    assert!(decoded.faults[1].message.contains("one record has no member `meta.who`"), "{:?}", decoded.faults[1]);
+}
+
+#[test]
+fn session_key_applies_to_native_events() {
+    let lines =
+        [r#"{"kind":"user_message","text":"a","room":"1"}"#, r#"{"kind":"user_message","text":"a","room":"2"}"#];
+    assert_eq!(sessions(&decode(Some("room"), Format::Native, &lines)), ["1", "2"]);
+}
+
+#[test]
+fn message_lines_without_session_are_reported() {
+    let lines = [
+        r#"{"session_id":"a","role":"user","content":"yes"}"#,
+        r#"{"role":"user","content":"mine?"}"#,
+        r#"{"role":"user","content":"whose?"}"#,
+    ];
+    let decoded = decode(None, Format::OpenaiChat, &lines);
+    assert_eq!(sessions(&decoded), ["a", "-", "-"]);
+    let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
+    assert_eq!((fault.line, fault.code), (2, "decode.no_session"));
+    assert!(fault.message.starts_with("2 messages name no session, while others"), "{}", fault.message);
+}
+
+#[test]
+fn repeated_instructions_without_session_are_reported() {
+    let system = r#"{"role":"system","content":"You sell shoes."}"#;
+    let lines = [system, r#"{"role":"assistant","content":"Hello"}"#, system, r#"{"role":"user","content":"Hi"}"#];
+    let decoded = decode(None, Format::OpenaiChat, &lines);
+    let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
+    assert!(fault.message.contains("the same instructions begin 2 conversations"), "{}", fault.message);
+    // One conversation needs no name.
+    assert!(decode(None, Format::OpenaiChat, &lines[..2]).faults.is_empty());
+}
+
+#[test]
+fn content_part_of_unknown_type_is_a_fault() {
+    let part = |part: &str| format!(r#"{{"role":"user","content":[{{"type":"text","text":"see"}},{part}]}}"#);
+    let unknown = part(r#"{"type":"tool-summons","name":"drop"}"#);
+    let decoded = decode(None, Format::OpenaiChat, &[&unknown, &part(r#"{"type":"image_url","image_url":{}}"#)]);
+    let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
+    assert_eq!((fault.line, fault.code), (1, "decode.unknown_part"));
+    assert!(fault.message.contains("unknown type `tool-summons`"), "{}", fault.message);
+}
