@@ -15,6 +15,7 @@ mod formula;
 mod pattern;
 mod property;
 mod section;
+mod tool;
 
 pub(super) use property::{PropertyChange, SuppressionDraft};
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lictor_logic::{Arena, Spelling};
 use sha2::{Digest, Sha256};
 
-use super::{FactCase, FactDefinition, FactPattern, Policy, Property, Test};
+use super::{FactCase, FactDefinition, FactPattern, Policy, Property, RecordPurpose, Test};
 use lictor_json::{Json, Text};
 
 impl Policy {
@@ -29,11 +29,19 @@ impl Policy {
                 "tool",
                 [quote(&tool.name), quote_optional_list(&tool.purposes), quote_optional_list(&tool.effects)],
             ));
+            for record in &tool.records {
+                let purposes: Vec<String> = record.purposes.iter().map(write_purpose).collect();
+                let kind = format!("{:?}", record.kind);
+                lines.push(join_line("record", [quote(&tool.name), kind, quote(&record.subject), purposes.join(" ")]));
+            }
         }
         let mut names: Vec<String> = self.properties.iter().map(|property| write_property(property)).collect();
         for purpose in &self.purposes {
             let (basis, survives) = (format!("{:?}", purpose.basis), purpose.survives_erasure.to_string());
             names.push(join_line("purpose", [quote(&purpose.name), basis, quote_list(&purpose.necessary), survives]));
+            if !purpose.words.is_empty() {
+                names.push(join_line("named", [quote(&purpose.name), quote_list(&purpose.words)]));
+            }
         }
         for category in &self.categories {
             let (pattern, identifies) = (quote_optional(&category.pattern), category.identifies.to_string());
@@ -76,15 +84,40 @@ fn quote_optional_list(list: &Option<Vec<Text>>) -> String {
     list.as_deref().map_or_else(|| "null".into(), quote_list)
 }
 
+fn write_purpose(purpose: &RecordPurpose) -> String {
+    match purpose {
+        RecordPurpose::Named(name) => format!("named {}", quote(name)),
+        RecordPurpose::Computed(expression) => format!("computed {}", quote(expression)),
+    }
+}
+
 fn write_property(property: &Property) -> String {
-    let Property { id, says, formula, source, remedy, severity, respond, unknown, after, history, mode, place: _ } =
-        property;
+    let Property {
+        id,
+        says,
+        formula,
+        source,
+        remedy,
+        severity,
+        respond,
+        unknown,
+        after,
+        history,
+        mode,
+        needs,
+        place: _,
+    } = property;
     let mut arena = Arena::new();
     let formula = match arena.parse(formula) {
         Ok(parsed) => arena.show(parsed, Spelling::Ascii).to_string(),
         Err(_) => formula.to_string(),
     };
-    let settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {history:?} {mode:?}");
+    let mut settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {history:?} {mode:?}");
+    if !needs.is_empty() {
+        let mut needs = needs.clone();
+        needs.sort_unstable();
+        settings.push_str(&quote_list(&needs));
+    }
     join_line(
         "property",
         [quote(id), quote(says), quote(&formula), quote_optional(source), quote_optional(remedy), settings],

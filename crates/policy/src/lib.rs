@@ -2,6 +2,7 @@
 
 mod check;
 mod draft;
+pub mod effect;
 pub mod expression;
 mod fact;
 mod fingerprint;
@@ -18,6 +19,7 @@ mod policy_text;
 mod problem;
 mod property;
 mod resolver;
+mod tool_record;
 pub mod vocabulary;
 mod yaml;
 
@@ -30,6 +32,7 @@ pub use policy_text::PolicyText;
 pub use problem::{Problem, ProblemLevel, Problems};
 pub use property::{History, Mode, Property, Response, Severity};
 pub use resolver::{FileResolver, PageBase, ResolvedFile, Resolver};
+pub use tool_record::{RecordPurpose, ToolRecord, ToolRecordKind};
 
 /// The JSON Schema of policy files.
 pub const SCHEMA: &str = include_str!("../schema/policy.schema.json");

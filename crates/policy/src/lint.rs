@@ -3,6 +3,7 @@
 //! Formulas are looked at by the logic: can they hold, can they fail, can they hold together, which events can violate
 //! them. Names are compared with what the policy lists.
 
+mod effect;
 mod formula;
 mod name;
 
@@ -26,10 +27,12 @@ pub fn lint(policy: &Policy, today: Date) -> Problems {
         linter.check_formula(property);
         linter.check_response(property);
         linter.check_names(property);
+        linter.check_needs(property);
     }
     check_conflicts(&mut linter, &parsed);
     linter.check_unused_facts(&parsed);
     linter.check_tools();
+    linter.check_effects(&parsed);
     linter.check_purposes();
     linter.check_expired_suppressions(today);
     if policy.properties.is_empty() {

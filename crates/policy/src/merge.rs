@@ -14,7 +14,7 @@ use crate::check;
 use crate::draft::{Draft, PropertyChange, PropertyDraft, TextOrigin, UseEntry};
 use crate::glob::Glob;
 use crate::merged_draft::{MergedDraft, OwnCounts};
-use crate::pack::{Pack, Page};
+use crate::pack::{Pack, Page, read_page};
 use crate::policy::{LoadedPolicy, Policy};
 use crate::policy_reader::quote_words;
 use crate::policy_text::PolicyText;
@@ -164,7 +164,39 @@ impl<'a> Merger<'a> {
         Some(shared.chain(pages.into_iter().filter_map(|page| page.policy.clone())).collect())
     }
 
+    /// Merges the pages of a folder, like those of a pack: the folder's name comes before the ids of their properties.
+    /// Pages without a policy, such as a README, are left out.
+    fn merge_used_folder(&mut self, pages: &[String], used: &UseEntry, source: &PolicyText) -> Option<MergedDraft> {
+        let mut blocks = Vec::new();
+        for page in pages {
+            match self.resolver.file(page, &source.file) {
+                Ok(found) => {
+                    blocks.extend(read_page(&PolicyText::new(&found.name, &found.text), &mut self.problems).policy);
+                }
+                Err(reason) => {
+                    let message = format!("`{page}` cannot be read: {reason}");
+                    self.problems.add(source.problem(used.span.clone(), "policy.uses", message));
+                }
+            }
+        }
+        if blocks.is_empty() {
+            let message = format!("`{}` is a folder without a page that has a policy", used.name);
+            let problem = source.problem(used.span.clone(), "policy.uses", message);
+            self.problems
+                .add(problem.with_hint("write properties into `.md` pages, each in a fenced block `yaml policy`"));
+            return None;
+        }
+        let mut merged = self.merge_blocks(&blocks);
+        let name = std::path::Path::new(&used.name).file_name().map(|name| name.to_string_lossy().into_owned());
+        let own = merged.properties.iter_mut().filter(|stated| !stated.property.id.contains('/'));
+        own.for_each(|stated| add_prefix(stated, name.as_deref().unwrap_or(&used.name)));
+        Some(merged)
+    }
+
     fn merge_used_file(&mut self, used: &UseEntry, source: &PolicyText) -> Option<MergedDraft> {
+        if let Some(pages) = self.resolver.pages(&used.name, &source.file) {
+            return self.merge_used_folder(&pages, used, source);
+        }
         let mut refuse = |message: String, hint: &str| {
             let problem = source.problem(used.span.clone(), "policy.uses", message);
             self.problems.add(problem.with_hint(hint));
@@ -190,6 +222,15 @@ impl<'a> Merger<'a> {
         if self.sources.len() >= MAX_FILES {
             refuse(format!("`{}` is over the limit of {MAX_FILES} files", used.name), "combine some of the files");
             return None;
+        }
+        if found.name.ends_with(".md") {
+            let page = read_page(&PolicyText::new(&found.name, &found.text), &mut self.problems);
+            if page.policy.is_none() {
+                let message = format!("`{}` has no block of `yaml policy`", used.name);
+                let problem = source.problem(used.span.clone(), "policy.uses", message);
+                self.problems.add(problem.with_hint("write the property into a fenced block `yaml policy`"));
+            }
+            return page.policy.map(|block| self.merge_blocks(&[block]));
         }
         let stem = std::path::Path::new(&found.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let mut merged = self.merge_file(&PolicyText::new(&found.name, &found.text));
@@ -233,7 +274,7 @@ impl<'a> Merger<'a> {
             problem.hint = Some(merged.suggest_property(&change.property));
             self.problems.add(problem);
         }
-        let Some(settings) = change.settings else {
+        let Some(settings) = &change.settings else {
             merged.properties.retain(|stated| !glob.matches(&stated.property.id));
             return;
         };
@@ -252,6 +293,9 @@ impl<'a> Merger<'a> {
             property.after = settings.after.unwrap_or(property.after);
             property.history = settings.history.unwrap_or(property.history);
             property.mode = settings.mode.unwrap_or(property.mode);
+            if let Some(needs) = &settings.needs {
+                property.needs.clone_from(needs);
+            }
         }
     }
 
@@ -281,7 +325,8 @@ impl<'a> Merger<'a> {
 
 /// Whether this is the path of a file, not the name of a pack.
 fn is_file_path(name: &str) -> bool {
-    name.starts_with(['.', '/']) || name.ends_with(".yaml") || name.ends_with(".yml") || name.contains('\\')
+    let has_suffix = [".yaml", ".yml", ".md"].iter().any(|suffix| name.ends_with(suffix));
+    name.starts_with(['.', '/']) || has_suffix || name.contains('\\')
 }
 
 fn add_prefix(stated: &mut PropertyDraft, name: &str) {

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use lictor_json::{Json, Text};
 
+use crate::effect::{Effects, guess_from_name};
 use crate::fact::FactDefinition;
+use crate::glob::Glob;
 use crate::place::Place;
 use crate::policy_text::PolicyText;
 use crate::problem::Problems;
 use crate::property::Property;
+use crate::tool_record::ToolRecord;
 
 /// A policy, loaded and checked.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +36,18 @@ pub struct Policy {
     pub sources: Vec<PolicyText>,
 }
 
+impl Policy {
+    /// Returns the effects of a tool: those that the first entry under `tools:` with effects states, else those that its
+    /// name tells; none if they are unknown.
+    pub fn tool_effects(&self, tool: &str) -> Option<Effects> {
+        let mut entries = self.tools.iter().filter(|entry| Glob::new(&entry.name).matches(tool));
+        match entries.find_map(|entry| entry.effects.as_ref()) {
+            Some(effects) => Some(Effects::from_names(effects.iter().map(Text::as_str))),
+            None => guess_from_name(tool),
+        }
+    }
+}
+
 /// A declared purpose of processing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Purpose {
@@ -44,6 +59,8 @@ pub struct Purpose {
     pub necessary: Vec<Text>,
     /// Whether data may be kept and used for it after an erasure (GDPR Art. 17(3)).
     pub survives_erasure: bool,
+    /// Words by which a user's request names it; none if requests do not matter.
+    pub words: Vec<Text>,
     /// Its place in the policy.
     pub place: Place,
 }
@@ -66,9 +83,11 @@ pub enum Basis {
     PublicTask,
     /// A legitimate interest: Art. 6(1)(f).
     LegitimateInterest,
+    /// None: the purpose has a name, but it is not declared, and nothing may serve it.
+    None,
 }
 
-/// The purposes and effects of the tools of a name.
+/// The purposes, effects and records of the tools of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
     /// The name; `*` matches any characters.
@@ -77,6 +96,8 @@ pub struct Tool {
     pub purposes: Option<Vec<Text>>,
     /// Its effects; none means that they follow from the name of the tool.
     pub effects: Option<Vec<Text>>,
+    /// The records that a successful call makes.
+    pub records: Vec<ToolRecord>,
     /// Its place in the policy.
     pub place: Place,
 }

@@ -30,6 +30,8 @@ pub struct Property {
     pub history: History,
     /// Whether it decides anything, or only reports.
     pub mode: Mode,
+    /// Evidence that it cannot be judged without: facts of which an audit must see at least one, anywhere in the logs.
+    pub needs: Vec<Text>,
     /// Its place in the policy.
     pub place: Place,
 }

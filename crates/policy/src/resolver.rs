@@ -12,6 +12,12 @@ pub trait Resolver {
     /// says why it cannot be had.
     fn file(&self, path: &str, from: &str) -> Result<ResolvedFile, String>;
 
+    /// Returns the pages of a folder that a policy uses, as paths for [`Resolver::file`], in the order of their names;
+    /// none if the path is no folder.
+    fn pages(&self, _path: &str, _from: &str) -> Option<Vec<String>> {
+        None
+    }
+
     /// Returns the available packs.
     fn packs(&self) -> &[Pack] {
         packs()
@@ -37,6 +43,18 @@ impl Resolver for FileResolver {
         let path = normalize_path(&folder.join(path));
         let text = read_text(&path)?;
         Ok(ResolvedFile { name: path.display().to_string(), text })
+    }
+
+    fn pages(&self, path: &str, from: &str) -> Option<Vec<String>> {
+        let folder = Path::new(from).parent().unwrap_or(Path::new(""));
+        let entries = fs::read_dir(normalize_path(&folder.join(path))).ok()?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut pages: Vec<String> = names
+            .filter(|name| name.ends_with(".md"))
+            .map(|name| format!("{}/{name}", path.trim_end_matches('/')))
+            .collect();
+        pages.sort_unstable();
+        Some(pages)
     }
 }
 

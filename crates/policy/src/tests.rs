@@ -95,8 +95,8 @@ const EVERYTHING: &str = "
 lictor: 1
 name: all
 uses: [gdpr/data-minimisation]
-purposes: {p: {basis: contract, necessary: [email], survives_erasure: true}}
-tools: {t: {purposes: [p], effects: [read]}}
+purposes: {p: {basis: contract, necessary: [email], survives_erasure: true, words: [a]}}
+tools: {t: {purposes: [p], effects: [read], erases: args.a, consents: {subject: args.a, purpose: [p], explicit: true}, withdraws: {subject: args.a, purpose: p}}}
 categories: {c: {pattern: a, words: [b], identifies: true}}
 tables: {x: [1]}
 facts:

@@ -40,7 +40,7 @@ pub(crate) const HISTORIES: [(&str, History); 5] = [
 pub(crate) const MODES: [(&str, Mode); 2] = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow)];
 
 /// The settings of a property: everything but its meaning.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PropertySettings {
     pub(crate) severity: Option<Severity>,
     pub(crate) respond: Option<Response>,
@@ -48,6 +48,7 @@ pub(crate) struct PropertySettings {
     pub(crate) after: Option<After>,
     pub(crate) history: Option<History>,
     pub(crate) mode: Option<Mode>,
+    pub(crate) needs: Option<Vec<Text>>,
 }
 
 /// A change to properties that came with `uses`.
@@ -68,7 +69,7 @@ pub(crate) struct SuppressionDraft {
 }
 
 /// The keys of settings, both of a property and of a change.
-const SETTING_KEYS: [&str; 6] = ["severity", "respond", "unknown", "after", "history", "mode"];
+const SETTING_KEYS: [&str; 7] = ["severity", "respond", "unknown", "after", "history", "mode", "needs"];
 
 const EXAMPLE: &str = "such as `- {id: no-deletes, formula: always !tool_call(\"delete_all\")}`";
 
@@ -136,6 +137,7 @@ impl PolicyReader<'_> {
             after: settings.after.unwrap_or(usual),
             history: settings.history.unwrap_or_default(),
             mode: settings.mode.unwrap_or(Mode::Enforce),
+            needs: settings.needs.unwrap_or_default(),
             place: node.place(self.source),
         };
         Some(PropertyDraft {
@@ -168,7 +170,26 @@ impl PolicyReader<'_> {
             after: fields.get("after").and_then(|node| self.read_word(node, "`after`", &AFTERS)),
             history: fields.get("history").and_then(|node| self.read_word(node, "`history`", &HISTORIES)),
             mode: fields.get("mode").and_then(|node| self.read_word(node, "a mode", &MODES)),
+            needs: fields.get("needs").map(|node| self.read_needs(node)),
         }
+    }
+
+    /// Reads the names of the facts that a property needs as evidence.
+    fn read_needs(&mut self, node: &YamlNode) -> Vec<Text> {
+        let example = "such as `needs: [verified]`";
+        let mut needs: Vec<Text> = Vec::new();
+        for item in self.read_items(node, "`needs`", example) {
+            let Some(name) = self.read_text(item, "an entry of `needs`").map(str::trim) else { continue };
+            let is_inside = |c: char| c.is_alphanumeric() || c == '_';
+            if !name.chars().all(is_inside) || name.starts_with(|c: char| c.is_ascii_digit()) {
+                let message = format!("`{name}` is not the name of a fact");
+                let hint = "write the name alone, without values".to_owned();
+                self.report_error(item.span.clone(), "policy.needs", message, Some(hint));
+            } else if !needs.iter().any(|known| known == name) {
+                needs.push(name.into());
+            }
+        }
+        needs
     }
 
     /// Reads the changes to properties that came with `uses`.

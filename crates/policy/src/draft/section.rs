@@ -1,19 +1,16 @@
 //! The plain sections: version, uses, purposes, tools, categories, tables.
 
-use lictor_logic::nearest;
-
 use super::{TableDraft, UseEntry};
-use crate::policy_reader::{PolicyReader, quote_words};
-use crate::vocabulary::EFFECTS;
+use crate::policy_reader::PolicyReader;
 use crate::yaml::{Content, Key, YamlNode};
-use crate::{Basis, Category, Purpose, Tool};
+use crate::{Basis, Category, Purpose};
 use lictor_json::Text;
 
 /// The version of the policy syntax.
 const SYNTAX_VERSION: i64 = 1;
 
 /// The lawful bases by name.
-pub(crate) const BASES: [(&str, Basis); 7] = [
+pub(crate) const BASES: [(&str, Basis); 8] = [
     ("consent", Basis::Consent),
     ("explicit_consent", Basis::ExplicitConsent),
     ("contract", Basis::Contract),
@@ -21,6 +18,7 @@ pub(crate) const BASES: [(&str, Basis); 7] = [
     ("vital_interest", Basis::VitalInterest),
     ("public_task", Basis::PublicTask),
     ("legitimate_interest", Basis::LegitimateInterest),
+    ("none", Basis::None),
 ];
 
 impl PolicyReader<'_> {
@@ -59,54 +57,26 @@ impl PolicyReader<'_> {
         let example = "such as `support: {basis: contract, necessary: [email]}`";
         let mut purposes = Vec::new();
         for (key, value) in self.read_entries(node, "`purposes`", example) {
-            let fields = self.read_fields(value, "a purpose", &["basis", "necessary", "survives_erasure"], example);
+            let fields =
+                self.read_fields(value, "a purpose", &["basis", "necessary", "survives_erasure", "words"], example);
             let basis = self.require_key(value, &fields, "basis", "name the lawful basis, such as `basis: contract`");
             let basis = basis.and_then(|node| self.read_word(node, "a lawful basis", &BASES));
             let necessary = fields.get("necessary");
             let necessary = necessary.map(|node| self.read_texts(node, "`necessary`", "such as `[email, phone]`"));
             let survives = fields.get("survives_erasure").and_then(|node| self.read_bool(node, "`survives_erasure`"));
+            let words = fields.get("words");
+            let words = words.map(|node| self.read_texts(node, "`words`", "such as `words: [analytics, statistics]`"));
             let Some(name) = self.read_name(key, "a purpose") else { continue };
             purposes.push(Purpose {
                 name,
                 basis: basis.unwrap_or(Basis::Consent),
                 necessary: necessary.unwrap_or_default(),
                 survives_erasure: survives.unwrap_or(false),
+                words: words.unwrap_or_default(),
                 place: self.source.place(key.span.start),
             });
         }
         purposes
-    }
-
-    pub(super) fn read_tools(&mut self, node: &YamlNode) -> Vec<Tool> {
-        let example = "such as `send_*: {purposes: [support], effects: [external, write]}`";
-        let mut tools = Vec::new();
-        for (key, value) in self.read_entries(node, "`tools`", example) {
-            let fields = self.read_fields(value, "a tool", &["purposes", "effects"], example);
-            let purposes = fields.get("purposes");
-            let purposes = purposes.map(|node| self.read_texts(node, "`purposes`", "such as `purposes: [support]`"));
-            let effects = fields.get("effects").map(|node| self.read_effects(node));
-            let Some(name) = self.read_name(key, "a tool") else { continue };
-            tools.push(Tool { name, purposes, effects, place: self.source.place(key.span.start) });
-        }
-        tools
-    }
-
-    fn read_effects(&mut self, node: &YamlNode) -> Vec<Text> {
-        let known: Vec<&str> = EFFECTS.iter().map(|(name, _)| *name).collect();
-        let mut effects = Vec::new();
-        for item in self.read_items(node, "`effects`", "such as `effects: [external, write]`") {
-            let Some(effect) = self.read_text(item, "an effect") else { continue };
-            if !known.contains(&effect) {
-                let hint = match nearest(effect, known.iter().copied()) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("one of {}", quote_words(&known)),
-                };
-                let message = format!("there is no effect `{effect}`");
-                self.report_error(item.span.clone(), "policy.unknown-word", message, Some(hint));
-            }
-            effects.push(effect.into());
-        }
-        effects
     }
 
     pub(super) fn read_categories(&mut self, node: &YamlNode) -> Vec<Category> {
@@ -143,7 +113,7 @@ impl PolicyReader<'_> {
     }
 
     /// Reads the name of an entry.
-    fn read_name(&mut self, key: &Key, what: &str) -> Option<Text> {
+    pub(super) fn read_name(&mut self, key: &Key, what: &str) -> Option<Text> {
         if key.text.trim().is_empty() {
             self.report_error(key.span.clone(), "policy.empty", format!("the name of {what} is empty"), None);
             return None;

@@ -9,7 +9,7 @@ use super::{Linter, ParsedProperty, is_own};
 use crate::glob::Glob;
 use crate::policy_reader::quote_words;
 use crate::vocabulary::{EFFECTS, builtin};
-use crate::{Problem, Tool};
+use crate::{Basis, Problem, Tool};
 
 impl Linter<'_> {
     /// Warns of facts and values in a formula that the policy does not provide.
@@ -21,6 +21,23 @@ impl Linter<'_> {
             {
                 self.problems.add(problem);
             }
+        }
+    }
+
+    /// Warns of needed facts that the policy does not provide: until a log states one, the property is not judged.
+    pub(super) fn check_needs(&mut self, parsed: &ParsedProperty<'_>) {
+        for name in &parsed.property.needs {
+            let is_asked = parsed.atoms.iter().any(|atom| atom.name.as_ref() == name.as_str());
+            if is_asked || builtin(name).is_some() || self.policy.facts.iter().any(|fact| fact.name == *name) {
+                continue;
+            }
+            let message =
+                format!("`{}` needs `{name}`, which is neither built in nor defined nor asked for", parsed.property.id);
+            let known: Vec<&str> = parsed.atoms.iter().map(|atom| atom.name.as_ref()).collect();
+            let hint = suggest(name, &known)
+                .unwrap_or_else(|| format!("define it under `facts:`, or state it as a label `{name}`"));
+            let problem = self.problem_at_property(parsed.property, "lint.needs", message).into_warning();
+            self.problems.add(problem.with_hint(hint));
         }
     }
 
@@ -69,13 +86,15 @@ impl Linter<'_> {
     }
 
     fn declares_purpose(&self, purpose: &str) -> bool {
-        self.policy.purposes.iter().any(|declared| declared.name == purpose)
+        let mut declared = self.policy.purposes.iter().filter(|declared| declared.basis != Basis::None);
+        declared.any(|declared| declared.name == purpose)
     }
 
     /// Warns of facts that no formula uses.
     pub(super) fn check_unused_facts(&mut self, parsed: &[ParsedProperty<'_>]) {
-        let asked: BTreeSet<String> =
-            parsed.iter().flat_map(|it| &it.atoms).map(|atom| atom.name.to_string()).collect();
+        let needed = parsed.iter().flat_map(|it| &it.property.needs).map(ToString::to_string);
+        let atoms = parsed.iter().flat_map(|it| &it.atoms).map(|atom| atom.name.to_string());
+        let asked: BTreeSet<String> = atoms.chain(needed).collect();
         for fact in self.policy.facts.iter().filter(|fact| is_own(&fact.place) && !asked.contains(fact.name.as_str())) {
             let message = format!("no formula uses `{}`", fact.name);
             let problem = self.problem_at(&fact.place, "lint.unused", message).into_warning();
@@ -99,7 +118,8 @@ impl Linter<'_> {
             let above = self.policy.tools.iter().take(place);
             let covers = |other: &&Tool| {
                 let answers = (other.purposes.is_some() || tool.purposes.is_none())
-                    && (other.effects.is_some() || tool.effects.is_none());
+                    && (other.effects.is_some() || tool.effects.is_none())
+                    && (!other.records.is_empty() || tool.records.is_empty());
                 answers && Glob::new(&other.name).matches(&tool.name)
             };
             if let Some(other) = above.into_iter().find(covers) {
@@ -113,7 +133,8 @@ impl Linter<'_> {
 
     /// Warns of purposes that no tool serves.
     pub(super) fn check_purposes(&mut self) {
-        for purpose in self.policy.purposes.iter().filter(|purpose| is_own(&purpose.place)) {
+        let own = self.policy.purposes.iter().filter(|purpose| is_own(&purpose.place) && purpose.words.is_empty());
+        for purpose in own {
             let mut served = self.policy.tools.iter().flat_map(|tool| tool.purposes.iter().flatten());
             if !served.any(|name| *name == purpose.name) {
                 let message = format!("no tool serves the purpose `{}`", purpose.name);

@@ -24,10 +24,19 @@ pub(super) const PACKS: &[PackSource] = catalog! {
         "denial-is-respected",
         "fact-claims-are-grounded",
         "handoff-is-coherence-checked",
+        "injection-is-reported",
+        "irreversible-needs-approval",
         "no-action-after-injection",
+        "no-catastrophic-command",
         "no-output-after-injection",
         "no-sink-after-taint",
         "tool-calls-are-verified",
+    ],
+    "airline": [
+        "basic-economy-unmodifiable",
+        "cancel-eligibility",
+        "compensation-only-on-complaint",
+        "one-tool-at-a-time",
     ],
     "banking-kyc": [
         "dual-control",
@@ -43,12 +52,8 @@ pub(super) const PACKS: &[PackSource] = catalog! {
         "tests-green-before-push",
     ],
     "customer-service": [
-        "basic-economy-unmodifiable",
-        "cancel-eligibility",
-        "compensation-only-on-complaint",
         "confirm-before-write",
         "identify-before-act",
-        "one-tool-at-a-time",
         "transfer-is-final",
     ],
     "eu-ai-act": [

@@ -1,5 +1,6 @@
 //! Policy files, expressions, and the packs.
 
+mod effects;
 mod expression;
 mod files;
 mod packs;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lictor_policy::{Policy, ResolvedFile, Resolver};
+use lictor_policy::{FileResolver, Policy, ResolvedFile, Resolver};
 
 /// Files under the folder of golden files, by their place in it.
 pub(crate) struct Folder(pub(crate) PathBuf);
@@ -58,4 +58,14 @@ fn problem_place_is_exact_in_every_scalar_style() {
         let shown: String = line.chars().skip(found.column as usize - 1).take(found.length as usize).collect();
         assert_eq!(shown, word, "{found}");
     }
+}
+
+#[test]
+fn folder_of_pages_is_used_like_a_pack() {
+    let path = folder().join("own_folder/policy.yaml");
+    let loaded = Policy::load(&path).unwrap();
+    let ids: Vec<&str> = loaded.policy.properties.iter().map(|property| property.id.as_str()).collect();
+    assert_eq!(ids, ["rules/no-drop", "rules/no-wipe"]);
+    let empty = Policy::parse("lictor: 1\nname: p\nuses: [./empty]\n", path.to_str().unwrap(), &FileResolver);
+    assert!(empty.unwrap_err().to_string().contains("is a folder without a page that has a policy"));
 }

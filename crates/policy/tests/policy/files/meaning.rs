@@ -146,3 +146,11 @@ fn used_files_resolve_relative_to_policy() {
     assert_eq!(loaded.policy.facts.len(), 2);
     assert_eq!(loaded.policy.facts[0].cases[0].on[0].tool.as_deref(), Some("refund_some"));
 }
+
+#[test]
+fn used_page_states_its_property() {
+    let loaded = Policy::load(&folder().join("own_page.yaml")).unwrap_or_else(|problems| panic!("{problems}"));
+    let [property] = &loaded.policy.properties[..] else { panic!("{:?}", loaded.policy.properties) };
+    assert_eq!((property.id.as_str(), property.severity), ("no-wipe", Severity::High));
+    assert_eq!(property.needs, ["tool_call"], "`change` replaces what it needs");
+}

@@ -1,0 +1,118 @@
+//! Names in all spellings, and the effects they tell.
+
+use lictor_json::parse_str;
+
+use super::vocabulary::Vocabulary;
+use super::*;
+
+fn names_of(effects: Option<Effects>) -> String {
+    effects.map_or("unknown".into(), |effects| effects.names().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn effect_vocabulary_has_no_bad_line() {
+    assert_eq!(Vocabulary::load().bad_lines, Vec::<&str>::new());
+}
+
+#[test]
+fn effect_follows_verbs_of_tool_name() {
+    for (tool, effects) in [
+        ("get_user_details", "read"),
+        ("getUser", "read"),
+        ("GETUserV2", "read"),
+        ("GmailSendEmail", "write external"),
+        ("mcp__files__delete-file", "write destructive"),
+        ("send_money", "write external payment irreversible"),
+        ("transfer.funds", "write payment irreversible"),
+        ("Bash", "execute"),
+        ("WebFetch", "read"),
+        ("HTTPRequest", "network"),
+        ("get_and_delete_file", "read write destructive"),
+        ("create_or_update_file", "write"),
+        ("search_and_email", "read write external"),
+        ("github/create_issue_v2", "write"),
+        ("GITHUB_CREATE_AN_ISSUE", "write"),
+        ("git_push", "write external"),
+        ("kubectl_apply", "write"),
+        ("approve_loan", "write"),
+        ("close_account", "write destructive"),
+        ("make_payment", "write payment irreversible"),
+        ("create_payment_link", "write"),
+        ("frobnicate", "unknown"),
+        ("", "unknown"),
+        ("__", "unknown"),
+    ] {
+        assert_eq!(names_of(guess_from_name(tool)), effects, "{tool}");
+    }
+}
+
+#[test]
+fn effect_ignores_nouns_that_look_like_verbs() {
+    for (tool, effects) in [
+        ("get_order", "read"),
+        ("get_update_status", "read"),
+        ("get_delete_status", "read"),
+        ("get_post", "read"),
+        ("list_refunds", "read"),
+        ("order_status", "read"),
+        ("order_get", "read"),
+        ("order_pizza", "write"),
+        ("slack_post_message", "write external"),
+        ("can_delete_file", "read"),
+        ("get_name_and_email", "read"),
+        ("customer_email", "unknown"),
+        ("InventoryManagementSystemSearchItems", "read"),
+        ("AmazonViewSavedPaymentMethods", "read"),
+        ("AmazonPlaceOrder", "write payment"),
+        ("TodoistSetReminder", "write"),
+        ("check_payment", "read"),
+        ("PayPal", "unknown"),
+        ("PayPal.GetBalance", "read"),
+    ] {
+        assert_eq!(names_of(guess_from_name(tool)), effects, "{tool}");
+    }
+}
+
+#[test]
+fn effect_is_read_in_several_languages() {
+    for (tool, effects) in [
+        ("kunde_löschen", "write destructive"),
+        ("kunde_loeschen", "write destructive"),
+        ("überweiseBetrag", "write payment irreversible"),
+        ("envoyer_courriel", "write external"),
+        ("créerFacture", "write"),
+        ("cre\u{301}er_facture", "write"),
+        ("eliminar_cuenta", "write destructive"),
+        ("buscar-pedidos", "read"),
+        ("esegui_comando", "execute"),
+        ("excluir_conta", "write destructive"),
+    ] {
+        assert_eq!(names_of(guess_from_name(tool)), effects, "{tool}");
+    }
+}
+
+#[test]
+fn effect_of_unknown_name_follows_definition() {
+    for (tool, definition, effects) in [
+        ("frob", r#"{"description":"Deletes the file for good."}"#, "write destructive"),
+        (
+            "frob",
+            r#"{"description":"This tool allows you to send money to a friend"}"#,
+            "write external payment irreversible",
+        ),
+        ("frob", r#"{"description":"Gets users who can delete files"}"#, "read"),
+        ("frob", r#"{"description":"Finds a file and deletes it"}"#, "read write destructive"),
+        ("frob", r#"{"description":"Returns the user."}"#, "read"),
+        ("frob", r#"{"description":"A thing."}"#, "unknown"),
+        ("frob", r#"{"annotations":{"readOnlyHint":true}}"#, "read"),
+        ("frob", r#"{"annotations":{"destructiveHint":true}}"#, "write destructive"),
+        ("frob", r#"{"parameters":{"properties":{"command":{"type":"string"}}}}"#, "execute"),
+        ("frob", r#"{"parameters":{"properties":{"command":{"type":"string","enum":["a"]}}}}"#, "unknown"),
+        // A definition takes nothing away from the name.
+        ("delete_file", r#"{"description":"Reads a file","annotations":{"readOnlyHint":true}}"#, "write destructive"),
+        ("update_file", r#"{"annotations":{"destructiveHint":true}}"#, "write destructive"),
+    ] {
+        let definition = parse_str(definition).unwrap();
+        assert_eq!(names_of(guess_from_definition(tool, &definition)), effects, "{tool} {definition}");
+    }
+}
