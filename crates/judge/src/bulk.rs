@@ -2,8 +2,6 @@
 //!
 //! An audit judges this way first, and looks for witnesses only where something was violated.
 
-use std::sync::Arc;
-
 use lictor_event::Event;
 use lictor_json::Text;
 use lictor_logic::{Facts, Time, Verdict};
@@ -183,21 +181,6 @@ impl Judge {
     pub fn suppressions(&self) -> &[Suppression] {
         &self.prepared().suppressions
     }
-
-    /// The names of all facts that the properties ask for, in a fixed order.
-    pub fn fact_names(&self) -> &[Arc<str>] {
-        &self.prepared().plan.names
-    }
-
-    /// The names of the facts that one property asks for.
-    pub fn fact_names_of(&self, property: usize) -> Vec<Arc<str>> {
-        self.prepared().formulas[property].names()
-    }
-
-    /// Marks, by their place in [`fact_names`](Judge::fact_names), the facts that hold at the event judged last.
-    pub fn mark_facts(&self, held: &mut [bool]) {
-        self.labels.mark(held);
-    }
 }
 
 /// One session and its judge, to read the facts of its events.
@@ -216,10 +199,5 @@ impl Follower<'_> {
     /// Returns the facts of the last event.
     pub fn last_facts(&self, time: Option<Time>) -> Facts {
         self.judge.last_facts(time)
-    }
-
-    /// Marks the facts that hold at the last event; see [`Judge::mark_facts`].
-    pub fn mark_facts(&self, held: &mut [bool]) {
-        self.judge.mark_facts(held);
     }
 }

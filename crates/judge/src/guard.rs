@@ -29,14 +29,14 @@ use crate::Judge;
 pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal};
 use crate::finding::Finding;
 pub use crate::label::person;
-use crate::observer::{Feed, Observed};
+use crate::observer::{Feed, FeedEntry};
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
 use lictor_event::annotator::Annotators;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_policy::{Mode, Response};
-use pending::Pending;
+use pending::PendingEvent;
 pub use preview::Preview;
 pub use saved::SavedGuardSession;
 pub use view::late_line;
@@ -45,17 +45,35 @@ pub use view::late_line;
 pub const SCHEMA: &str = include_str!("../schema/decision.schema.json");
 
 /// How many moments of a session are kept for witnesses: an endless session must not fill the memory.
-const MOST_MOMENTS: usize = 20_000;
+const MAX_SESSION_MOMENTS: usize = 20_000;
 
-/// The options of a guard.
+/// The options of a guard. Options that are not set keep their defaults.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct GuardOptions {
-    /// How long a reviewer has to answer.
-    pub patience: Span,
-    /// Whether witnesses show content.
-    pub content: bool,
-    /// Which events may wait for a reviewer.
-    pub asks: AskScope,
+    patience: Span,
+    content: bool,
+    asks: AskScope,
+}
+
+impl GuardOptions {
+    /// Sets how long a reviewer has to answer; an hour by default.
+    #[must_use]
+    pub fn patience(self, patience: Span) -> GuardOptions {
+        GuardOptions { patience, ..self }
+    }
+
+    /// Sets whether witnesses show content; not by default.
+    #[must_use]
+    pub fn content(self, content: bool) -> GuardOptions {
+        GuardOptions { content, ..self }
+    }
+
+    /// Sets which events may wait for a reviewer; all by default.
+    #[must_use]
+    pub fn asks(self, asks: AskScope) -> GuardOptions {
+        GuardOptions { asks, ..self }
+    }
 }
 
 /// Which events may wait for a reviewer: the caller must be able to hold them until the answer comes.
@@ -76,6 +94,7 @@ impl Default for GuardOptions {
 }
 
 /// What the caller can do with an event. If a decision needs more, the event is blocked instead.
+// Exhaustive on purpose: a caller must say of every capability whether it has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The caller can replace it by a rewritten event.
@@ -94,7 +113,7 @@ impl Default for Capabilities {
 #[derive(Debug)]
 pub struct Guard {
     decider: Decider,
-    sessions: HashMap<Text, Box<Guarded>>,
+    sessions: HashMap<Text, Box<GuardedSession>>,
     /// Answer questions about every event before it is judged.
     annotators: Arc<Annotators>,
     /// Where decisions and findings are published.
@@ -123,9 +142,9 @@ struct DecideContext<'a> {
 
 /// A session, and its events that wait for approval.
 #[derive(Debug)]
-struct Guarded {
+struct GuardedSession {
     session: Session,
-    pending: Vec<Pending>,
+    pending: Vec<PendingEvent>,
     /// The number of the next event, if events are numbered.
     next: Option<i64>,
     /// How many approval ids were generated.
@@ -186,8 +205,8 @@ impl Guard {
     /// Publishes findings and decisions, if the feed has observers.
     fn publish(&self, findings: &[Finding], decisions: &[Decision]) {
         let Some(feed) = self.feed.as_ref().filter(|feed| feed.has_observers()) else { return };
-        findings.iter().for_each(|finding| feed.publish(Observed::Finding(Box::new(finding.clone()))));
-        decisions.iter().for_each(|decision| feed.publish(Observed::Decision(Arc::new(decision.clone()))));
+        findings.iter().for_each(|finding| feed.publish(FeedEntry::Finding(Box::new(finding.clone()))));
+        decisions.iter().for_each(|decision| feed.publish(FeedEntry::Decision(Arc::new(decision.clone()))));
     }
 
     /// Advances the clock: returns the deadlines missed by then, and refuses approvals that have expired.
@@ -220,18 +239,20 @@ impl Guard {
         (guarded.session.next_deadline(&self.decider.judge), waits)
     }
 
-    /// Ends a session: returns the obligations it never met, and refuses its pending approvals.
+    /// Ends a session: returns the obligations it never met, and refuses its pending approvals. Obligations of a property
+    /// that needs evidence are returned only if the session has some of it.
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused: Vec<Decision> = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
-        let owed = guarded.session.find_owed(&mut self.decider.judge);
+        let owed = guarded.session.find_evident_owed(&mut self.decider.judge);
         self.publish(&owed, &refused);
         (owed, refused)
     }
 
     /// Returns the open obligations of a session: what [`finish`](Guard::finish) would find now. Nothing ends.
     pub fn owed(&mut self, name: &str) -> Vec<Finding> {
-        self.sessions.get(name).map(|guarded| guarded.session.find_owed(&mut self.decider.judge)).unwrap_or_default()
+        let Some(guarded) = self.sessions.get(name) else { return Vec::new() };
+        guarded.session.find_evident_owed(&mut self.decider.judge)
     }
 
     /// Whether an event waits for approval under this id.
@@ -248,7 +269,7 @@ impl Guard {
 impl Decider {
     fn decide(
         &mut self,
-        guarded: &mut Guarded,
+        guarded: &mut GuardedSession,
         mut event: Event,
         capabilities: Capabilities,
         now: Option<Time>,
@@ -267,17 +288,17 @@ impl Decider {
         }
         decision.settled = settled;
         decision.gap = gap;
-        guarded.session.keep(MOST_MOMENTS);
+        guarded.session.keep(MAX_SESSION_MOMENTS);
         decision
     }
 
-    fn begin(&mut self, name: &Text) -> Guarded {
+    fn begin(&mut self, name: &Text) -> GuardedSession {
         let session = Session::new(&mut self.judge, name.clone());
         let session = if self.options.content { session.showing_content() } else { session };
-        Guarded { session, pending: Vec::new(), next: None, asked: 0 }
+        GuardedSession { session, pending: Vec::new(), next: None, asked: 0 }
     }
 
-    fn judged(&mut self, guarded: &mut Guarded, event: Event, context: DecideContext<'_>) -> Decision {
+    fn judged(&mut self, guarded: &mut GuardedSession, event: Event, context: DecideContext<'_>) -> Decision {
         let proposal = guarded.session.make_proposal(&mut self.judge, &event);
         let objections = objections(&proposal, context.waived);
         let mut decision = Decision::on(event, objections);
@@ -302,7 +323,7 @@ impl Decider {
     /// Makes the proposed event part of the accepted trace.
     fn accept(
         &mut self,
-        guarded: &mut Guarded,
+        guarded: &mut GuardedSession,
         mut proposal: Proposal,
         context: DecideContext<'_>,
         decision: &mut Decision,
@@ -314,7 +335,7 @@ impl Decider {
 
     /// Redacts the event and judges it again, against the whole history. If it still violates something, it waits or is
     /// blocked.
-    fn redacted(&mut self, guarded: &mut Guarded, context: DecideContext<'_>, decision: &mut Decision) {
+    fn redacted(&mut self, guarded: &mut GuardedSession, context: DecideContext<'_>, decision: &mut Decision) {
         let offence = redact::Offence::of(&decision.objections);
         let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, &decision.event);
         if redactions.is_empty() {
@@ -344,14 +365,20 @@ impl Decider {
     }
 
     /// Holds an event until a reviewer answers.
-    fn asked(&mut self, guarded: &mut Guarded, event: &Event, context: DecideContext<'_>, decision: &mut Decision) {
+    fn asked(
+        &mut self,
+        guarded: &mut GuardedSession,
+        event: &Event,
+        context: DecideContext<'_>,
+        decision: &mut Decision,
+    ) {
         if !context.capabilities.ask || !self.can_wait(event) {
             decision.action = Action::Block;
             decision.refused = Some(Refusal::Alone);
             return;
         }
         let until = context.now.map(|now| now.plus(self.options.patience));
-        let pending = Pending::new(guarded.handle(event), event, decision, until);
+        let pending = PendingEvent::new(guarded.handle(event), event, decision, until);
         decision.action = Action::Ask;
         decision.approval_id = Some(pending.id.clone());
         decision.until = until;
@@ -366,8 +393,8 @@ impl Decider {
     /// Decides on a pending event, now that a reviewer has answered.
     fn settle(
         &mut self,
-        guarded: &mut Guarded,
-        pending: Pending,
+        guarded: &mut GuardedSession,
+        pending: PendingEvent,
         answer: &Event,
         context: DecideContext<'_>,
     ) -> Decision {

@@ -7,7 +7,7 @@ use lictor_policy::History;
 
 use crate::label::Owner;
 use crate::monitor_group::{MonitorGroup, Violations};
-use crate::prepared::Prepared;
+use crate::prepared::PreparedPolicy;
 use crate::trail::Trail;
 
 /// One history.
@@ -42,7 +42,7 @@ impl SharedHistory {
         missed: u64,
         group: &mut MonitorGroup,
         lost: &mut BTreeSet<usize>,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
     ) {
         if self.missed == missed {
             return;

@@ -1,75 +1,61 @@
 //! Finds the facts of an event: the built-in vocabulary, and the facts that a policy defines.
 
+mod context;
 mod definition;
 mod effect;
 mod facts;
 mod names;
 mod opinions;
 mod plan;
+mod prompt;
 mod provenance;
+mod purpose;
+mod purpose_words;
 mod reach;
+mod record;
+mod record_plan;
 mod tool;
 mod values;
 mod whose;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use lictor_logic::Value;
-use serde::{Deserialize, Serialize};
 
+pub(crate) use context::{Context, Notes, SavedContext};
 pub(crate) use facts::{Labels, Mark, NameId};
-pub(crate) use names::collect_names;
+pub(crate) use names::{collect_atoms, collect_names};
 pub(crate) use plan::Plan;
 
-use lictor_event::{Answer, Arguments, Event, Kind, Says};
+use effect::read_definitions;
+use lictor_event::content_hash;
+use lictor_event::{Answer, AnswerValue, Arguments, Event, Kind, is_machine_made};
 use lictor_json::Text;
+use lictor_policy::effect::Effects;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
-use lictor_recognise::Recognised;
+use lictor_policy::vocabulary::EFFECTS;
+use lictor_recognise::PersonalData;
 use opinions::Opinions;
-use provenance::{Sayings, Who};
+use prompt::hash_prompt;
+use provenance::Who;
+use purpose::{PurposeSource, find_purposes};
+use record::label_records;
 use tool::{ToolFacts, Tools};
 use values::{Values, each_scalar, plain_text, value_of};
 pub(crate) use whose::{Owner, Whose};
 
-/// How many calls may be open at once; the oldest is evicted for the next.
-const MOST_OPEN_CALLS: usize = 1024;
-
 /// The special categories of personal data (GDPR Art. 9) among the built-in ones, and those that policies may add.
 const SPECIAL: [&str; 9] =
     ["health", "biometric", "genetic", "religion", "politics", "sexuality", "union", "ethnicity", "criminal_record"];
-
-/// What the labeler remembers of one session.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Context {
-    /// Calls without a result yet.
-    open: VecDeque<(Text, AnsweredCall)>,
-    sayings: Sayings,
-    /// Whose history the last event belongs to.
-    whose: Whose,
-    /// Whether events are missing, so that a result may answer an unknown call.
-    is_torn: bool,
-}
-
-/// What an event adds to the [`Context`] once it is part of the session.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Notes {
-    /// The index of the open call that it answers.
-    answers: Option<usize>,
-    /// The call that it opens.
-    opens: Option<(Text, AnsweredCall)>,
-    says: Vec<(Who, Text)>,
-    /// Whose history it belongs to, where some property asks.
-    pub(crate) whose: Option<Whose>,
-}
 
 /// Finds the facts of events.
 #[derive(Debug, Default)]
 pub(crate) struct Labeler {
     tools: Tools,
     values: Values,
-    found: Recognised,
+    found: PersonalData,
     purposes: Vec<Text>,
+    purpose_sources: Vec<PurposeSource>,
 }
 
 /// The purposes, categories and persons of an event: those given, or else those recognised.
@@ -80,96 +66,82 @@ struct Annotations<'a> {
     subjects: &'a [Text],
 }
 
-/// What the labeler remembers of one session, as data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct SavedContext {
-    open: Vec<SavedCall>,
-    sayings: Sayings,
-    whose: Whose,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_torn: bool,
-}
-
-/// A call without a result yet. Its arguments are JSON, or the text that could not be parsed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedCall {
-    id: Text,
-    tool: Text,
-    args: Option<String>,
-    unparsed: Option<Text>,
-}
-
-impl Context {
-    pub(crate) fn save(&self) -> SavedContext {
-        let open = self.open.iter().map(|(id, call)| SavedCall {
-            id: id.clone(),
-            tool: call.tool.clone(),
-            args: call.args.as_ref().and_then(Arguments::value).map(ToString::to_string),
-            unparsed: match &call.args {
-                Some(Arguments::Unparsed(text)) => Some(text.clone()),
-                Some(Arguments::Value(_)) | None => None,
-            },
-        });
-        SavedContext {
-            open: open.collect(),
-            sayings: self.sayings.clone(),
-            whose: self.whose.clone(),
-            is_torn: self.is_torn,
-        }
-    }
-
-    pub(crate) fn load(saved: &SavedContext) -> Context {
-        let call = |saved: &SavedCall| {
-            let value = saved.args.as_deref().and_then(|text| lictor_json::parse_str(text).ok()).map(Arguments::Value);
-            let args = value.or_else(|| saved.unparsed.clone().map(Arguments::Unparsed));
-            (saved.id.clone(), AnsweredCall { tool: saved.tool.clone(), args })
-        };
-        let open = saved.open.iter().map(call).collect();
-        Context { open, sayings: saved.sayings.clone(), whose: saved.whose.clone(), is_torn: saved.is_torn }
-    }
-}
-
 impl Labeler {
     /// Fills in the facts of the next event of a session, and returns what to remember of it.
     pub(crate) fn label(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) -> Notes {
         labels.clear();
+        if event.kind == Kind::UserMessage && event.text.as_deref().is_some_and(is_machine_made) {
+            // A program wrote it: it is an instruction to the agent, and not the word of the user.
+            let event = Event { kind: Kind::SystemMessage, ..event.clone() };
+            return self.label(plan, context, &event, labels);
+        }
         let answers = context.answered_by(event);
         let call = answers.and_then(|place| context.open.get(place)).map(|(_, call)| call);
         let name = event.tool.as_ref().or_else(|| call.map(|call| &call.tool));
         let tool = name.map(|name| self.tools.get(plan, name));
         let tool = tool.as_deref();
-        self.kind(plan, event, tool, labels);
+        self.kind(plan, context, event, tool, labels);
         if context.is_torn && tool.is_none() && event.kind == Kind::ToolResult {
             // It answers a missing call, whose tool and arguments are unknown.
             (0..plan.names.len() as u32).for_each(|name| labels.doubt(name, Vec::new()));
         }
-        let Labeler { values, found, purposes, .. } = self;
+        let Labeler { values, found, purposes, purpose_sources, .. } = self;
+        purpose_sources.clear();
         recognise(plan, event, found);
         let annotations = Annotations {
-            purposes: event.purposes.as_deref().unwrap_or_else(|| named_purposes(plan, event, tool, purposes)),
+            purposes: match event.purposes.as_deref() {
+                Some(stated) => stated,
+                None => find_purposes(plan, context, event, tool, purposes, purpose_sources),
+            },
             categories: event.categories.as_deref().unwrap_or(&found.categories),
             subjects: event.subjects.as_deref().unwrap_or(&found.subjects),
         };
+        let records = tool.map_or(&[][..], |tool| tool.records(plan));
+        let recorded = label_records(plan, records, event, call, values, labels);
         let whose = plan.needs.whose.then(|| {
             let mut whose = context.whose.clone();
-            whose.note(event, annotations.subjects);
+            match recorded.is_empty() {
+                true => whose.note(event, annotations.subjects),
+                false => whose.note(event, &[&recorded[..], annotations.subjects].concat()),
+            }
             whose
         });
+        // The confirmation of a record names its person, which is no use of the data.
+        let others: Vec<Text> = match recorded.is_empty() {
+            true => Vec::new(),
+            false => annotations.subjects.iter().filter(|it| !recorded.contains(&person(it).into())).cloned().collect(),
+        };
+        let subjects = if recorded.is_empty() { annotations.subjects } else { &others };
+        let annotations = Annotations { subjects, ..annotations };
         data(plan, event, annotations, values, labels);
+        requested_erasure(plan, event, values, labels);
+        let requests = plan.purpose_words.find_requested(event);
+        if let Some(from) = plan.wants.purpose_from {
+            let sources = annotations.purposes.iter().zip(purpose_sources.iter().copied());
+            let requested = requests.iter().flatten().map(|purpose| (purpose, PurposeSource::User));
+            for (purpose, source) in sources.chain(requested) {
+                labels.push(from, &[values.get(purpose), values.get(source.name())]);
+            }
+        }
         if event.kind == Kind::ToolCall {
             arguments(plan, context, event, values, labels);
         }
         given(plan, event, labels);
         defined(plan, event, annotations, call, tool, labels);
-        Notes { answers, opens: opens(plan, event), says: says(plan, event), whose }
+        let prompt = plan.wants.user_message.and_then(|_| hash_prompt(event));
+        let (opens, says, defines) = (opens(plan, event), says(plan, event), defines(plan, event));
+        Notes { answers, opens, says, defines, prompt, requests, whose }
     }
 
     /// Adds the facts of the event's kind.
-    fn kind(&mut self, plan: &Plan, event: &Event, tool: Option<&ToolFacts>, labels: &mut Labels) {
+    fn kind(&mut self, plan: &Plan, context: &Context, event: &Event, tool: Option<&ToolFacts>, labels: &mut Labels) {
         let wants = &plan.wants;
         let name = tool.map_or(&[][..], |tool| std::slice::from_ref(&tool.name));
         match &event.kind {
-            Kind::UserMessage => labels.add(wants.user_message, &[]),
+            Kind::UserMessage => match (wants.user_message, context.prompts.has(event)) {
+                (Some(name), true) => labels.doubt(name, Vec::new()),
+                (name, _) => labels.add(name, &[]),
+            },
             Kind::AssistantMessage => labels.add(wants.assistant_message, &[]),
             Kind::SystemMessage => labels.add(wants.system_message, &[]),
             Kind::Retrieval => labels.add(wants.retrieval, &[]),
@@ -179,11 +151,7 @@ impl Labeler {
             Kind::ToolDefinitions => labels.add(wants.tool_definitions, &[]),
             Kind::ToolCall => {
                 labels.add(wants.tool_call, name);
-                if let (Some(effect), Some(tool)) = (wants.effect, tool) {
-                    for value in &tool.effects {
-                        labels.push(effect, std::slice::from_ref(value));
-                    }
-                }
+                self.effects(plan, context, tool, labels);
             }
             Kind::ToolResult => {
                 labels.add(wants.tool_result, name);
@@ -192,13 +160,7 @@ impl Labeler {
                 }
             }
             Kind::Consent => self.consent(plan, event, labels),
-            Kind::Erasure => {
-                if let Some(erasure) = wants.erasure {
-                    for subject in event.subjects.as_deref().unwrap_or_default() {
-                        labels.push(erasure, &[self.values.get(&person(subject))]);
-                    }
-                }
-            }
+            Kind::Erasure => self.persons(wants.erasure, event, labels),
             Kind::Approval => self.answer(wants.approval, event, labels),
             Kind::Denial => self.answer(wants.denial, event, labels),
             Kind::Handoff => {
@@ -209,7 +171,42 @@ impl Labeler {
                 }
             }
             Kind::Facts => {}
-            Kind::Other(name) => labels.add(plan.id(name), &[]),
+            Kind::Other(name) => {
+                labels.add(plan.id(name), &[]);
+                if name == "erasure_done" {
+                    self.persons(wants.erasure_done, event, labels);
+                }
+            }
+        }
+    }
+
+    /// Adds the effects of a call. Where they are unknown, each effect is an unknown fact.
+    fn effects(&mut self, plan: &Plan, context: &Context, tool: Option<&ToolFacts>, labels: &mut Labels) {
+        let wants = &plan.wants;
+        if wants.effect.is_none() && wants.effect_unknown.is_none() {
+            return;
+        }
+        match tool.and_then(|tool| tool.effects(&context.defined)) {
+            Some(effects) => {
+                for effect in effects.names() {
+                    labels.add(wants.effect, &[self.values.get(effect)]);
+                }
+            }
+            None => {
+                labels.add(wants.effect_unknown, tool.map_or(&[][..], |tool| std::slice::from_ref(&tool.name)));
+                if let Some(effect) = wants.effect {
+                    for (name, _) in EFFECTS {
+                        labels.doubt(effect, vec![Some(self.values.get(name))]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a fact about each person that an event names.
+    fn persons(&mut self, name: Option<NameId>, event: &Event, labels: &mut Labels) {
+        for subject in event.subjects.as_deref().unwrap_or_default() {
+            labels.add(name, &[self.values.get(&person(subject))]);
         }
     }
 
@@ -255,7 +252,7 @@ impl Labeler {
 }
 
 /// Recognises categories and persons in an event that does not name them itself.
-fn recognise(plan: &Plan, event: &Event, found: &mut Recognised) {
+fn recognise(plan: &Plan, event: &Event, found: &mut PersonalData) {
     found.categories.clear();
     found.subjects.clear();
     let categories = plan.needs.categories && event.categories.is_none();
@@ -320,9 +317,39 @@ fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values,
     }
 }
 
+/// Adds a request for erasure: an event of that kind, or a message that carries it as a label. The persons are those that
+/// the event names, else those recognised in its text, else unknown.
+fn requested_erasure(plan: &Plan, event: &Event, values: &mut Values, labels: &mut Labels) {
+    const NAME: &str = "erasure_requested";
+    let Some(requested) = plan.wants.erasure_requested else { return };
+    if event.kind.name() != NAME && !event.labels.iter().any(|label| label == NAME) {
+        return;
+    }
+    let mut found = PersonalData::default();
+    let subjects = event.subjects.as_deref().unwrap_or_else(|| {
+        plan.recogniser.text(event.text.as_deref().unwrap_or_default(), &mut found);
+        &found.subjects
+    });
+    for subject in subjects {
+        labels.push(requested, &[values.get(&person(subject))]);
+    }
+    if subjects.is_empty() {
+        labels.doubt(requested, vec![None]);
+    }
+}
+
+/// Returns a number that equal calls share. Two calls of one number are equal, but for a chance of one in 2^63.
+fn digest_call(event: &Event) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = content_hash::hash_call(event);
+    i64::from_le_bytes([a, b, c, d, e, f, g, h & 0x7f])
+}
+
 /// Adds the arguments of a call, and who said each of them first.
 fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values, labels: &mut Labels) {
     let wants = &plan.wants;
+    if let Some(digest) = wants.call_digest {
+        labels.push(digest, &[Value::Integer(digest_call(event))]);
+    }
     if let Some(Arguments::Unparsed(_)) = &event.args {
         labels.add(wants.unparsed, &[]);
         for name in [wants.argument, wants.argument_from].into_iter().flatten() {
@@ -366,7 +393,7 @@ fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
         return;
     }
     let mut opinions = Opinions::default();
-    stated.chain(facts).for_each(|(name, values)| opinions.add(name, &values, Says::Yes));
+    stated.chain(facts).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::Yes));
     for Answer { fact, says, .. } in &event.answers {
         if let Some(name) = plan.id(&fact.name) {
             opinions.add(name, &fact.values, *says);
@@ -407,47 +434,6 @@ fn defined(
     }
 }
 
-impl Context {
-    /// Whose history the last event belongs to.
-    pub(crate) fn whose(&self) -> &Whose {
-        &self.whose
-    }
-
-    /// Returns the index of the open call that an event answers.
-    fn answered_by(&self, event: &Event) -> Option<usize> {
-        if event.kind != Kind::ToolResult {
-            return None;
-        }
-        let id = event.id.as_ref()?;
-        self.open.iter().position(|(open, _)| open == id)
-    }
-
-    /// Notes that events are missing here: later events may refer to them.
-    pub(crate) fn miss(&mut self) {
-        self.is_torn = true;
-        self.sayings.miss();
-    }
-
-    /// Remembers an event's notes for later events.
-    pub(crate) fn remember(&mut self, notes: Notes) {
-        if let Some(place) = notes.answers {
-            self.open.remove(place);
-        }
-        if let Some(call) = notes.opens {
-            if self.open.len() >= MOST_OPEN_CALLS {
-                self.open.pop_front();
-            }
-            self.open.push_back(call);
-        }
-        for (who, text) in notes.says {
-            self.sayings.add(who, &text);
-        }
-        if let Some(whose) = notes.whose {
-            self.whose = whose;
-        }
-    }
-}
-
 /// Returns the call that an event opens, for its result.
 fn opens(plan: &Plan, event: &Event) -> Option<(Text, AnsweredCall)> {
     if event.kind != Kind::ToolCall {
@@ -457,34 +443,17 @@ fn opens(plan: &Plan, event: &Event) -> Option<(Text, AnsweredCall)> {
     Some((event.id.clone()?, AnsweredCall { tool: event.tool.clone()?, args }))
 }
 
+/// Returns the tools that an event defines, if some property asks what tools do.
+fn defines(plan: &Plan, event: &Event) -> Vec<(Text, Effects)> {
+    let is_asked = plan.wants.effect.is_some() || plan.wants.effect_unknown.is_some();
+    if is_asked && event.kind == Kind::ToolDefinitions { read_definitions(event) } else { Vec::new() }
+}
+
 /// Returns the texts of an event with their speaker, if some property asks who said something first.
 fn says(plan: &Plan, event: &Event) -> Vec<(Who, Text)> {
     let Some(who) = Who::speaks(&event.kind).filter(|_| plan.needs.sayings) else { return Vec::new() };
     let result = event.result.as_ref().map(|result| Text::from(result.to_string()));
     event.text.clone().into_iter().chain(result).map(|text| (who, text)).collect()
-}
-
-/// Returns the purposes of a call whose log names none: those of its tool, and those in its arguments.
-fn named_purposes<'a>(plan: &Plan, event: &Event, tool: Option<&ToolFacts>, purposes: &'a mut Vec<Text>) -> &'a [Text] {
-    purposes.clear();
-    if !plan.needs.purposes || event.kind != Kind::ToolCall {
-        return purposes;
-    }
-    purposes.extend_from_slice(tool.map_or(&[], |tool| &tool.purposes));
-    let Some(args) = event.args.as_ref().and_then(Arguments::value) else { return purposes };
-    for key in ["purpose", "purposes"] {
-        let named: Vec<&str> = match args.get(key) {
-            Some(lictor_json::Json::String(purpose)) => vec![purpose],
-            Some(lictor_json::Json::Array(list)) => list.iter().filter_map(lictor_json::Json::as_str).collect(),
-            _ => continue,
-        };
-        for purpose in named {
-            if !purposes.iter().any(|known| known == purpose) {
-                purposes.push(purpose.into());
-            }
-        }
-    }
-    purposes
 }
 
 /// Whether the agent or its tools produced the content of an event. A user may mention any person.

@@ -1,6 +1,7 @@
 //! Judges events by a policy: labels them with facts, and advances the properties.
 
 mod bulk;
+mod coverage;
 pub mod decision;
 pub mod finding;
 pub mod guard;
@@ -28,17 +29,18 @@ use crate::identity::Identity;
 use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
 pub use bulk::Follower;
+pub use coverage::{Coverage, PropertyGap};
 pub use history_times::HistoryTimes;
 use lictor_event::Event;
 use lictor_json::Text;
 use lictor_policy::{History, Policy, Problem, Property};
 use monitor_group::MonitorGroup;
 pub(crate) use monitor_group::{Restart, Violation, Violations};
-pub(crate) use prepared::{Prepared, Provers};
+pub(crate) use prepared::{PreparedPolicy, Provers};
 pub(crate) use saved::SavedState;
 pub use saved::{HistoryKey, RestoreError, SavedHistories, TouchedHistory};
-pub use shared_history::HistoryEvent;
 use shared_history::SharedHistories;
+pub use shared_history::{EnteredHistories, HistoryEvent};
 pub use state::{SessionState, ViolationCount};
 
 /// A compiled policy, its caches, and the histories across sessions.
@@ -63,7 +65,7 @@ pub struct Judge {
 
 /// A labeled event, which may become part of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Labeled {
+pub(crate) struct LabeledEvent {
     /// What the labeler remembers of it once it is part of the session.
     pub(crate) notes: Notes,
     pub(crate) labels: Labels,
@@ -84,7 +86,7 @@ impl Judge {
         Ok(Judge::over(Arc::new(prepared), group, SharedHistories::new(groups)))
     }
 
-    fn over(prepared: Arc<Prepared>, group: MonitorGroup, shared: SharedHistories) -> Judge {
+    fn over(prepared: Arc<PreparedPolicy>, group: MonitorGroup, shared: SharedHistories) -> Judge {
         Judge {
             id: Identity::new(),
             group,
@@ -114,7 +116,7 @@ impl Judge {
         &self.prepared().name
     }
 
-    pub(crate) fn prepared(&self) -> &Arc<Prepared> {
+    pub(crate) fn prepared(&self) -> &Arc<PreparedPolicy> {
         &self.provers.prepared
     }
 
@@ -123,13 +125,13 @@ impl Judge {
     }
 
     /// Labels an event that may become part of a session.
-    pub(crate) fn label(&mut self, state: &SessionState, event: &Event) -> Labeled {
+    pub(crate) fn label(&mut self, state: &SessionState, event: &Event) -> LabeledEvent {
         self.turn += 1;
         let mut labels = std::mem::take(&mut self.labels);
         let mut observation = std::mem::take(&mut self.observation);
         let notes = self.labeler.label(&self.provers.prepared.plan, &state.context, event, &mut labels);
         self.group.make_ready(&labels, event.time, &mut observation);
-        Labeled { notes, labels, observation }
+        LabeledEvent { notes, labels, observation }
     }
 
     /// Takes back buffers for the next event.
@@ -138,7 +140,7 @@ impl Judge {
     }
 
     /// Advances a state by an event, and returns what the event violates.
-    pub(crate) fn read(&mut self, standing: &mut TraceState, event: &Labeled) -> Violations {
+    pub(crate) fn read(&mut self, standing: &mut TraceState, event: &LabeledEvent) -> Violations {
         let (group, prepared, mut violations) = (&mut self.group, &*self.provers.prepared, Violations::default());
         group.expire(standing, event.observation.time, prepared, &mut violations);
         group.observe(standing, &event.labels, &event.observation, prepared, &mut violations);
@@ -175,7 +177,7 @@ impl Judge {
         &mut self,
         standings: (&TraceState, &TraceState),
         trail: &Trail,
-        event: &Labeled,
+        event: &LabeledEvent,
         violations: &Violations,
     ) -> Vec<usize> {
         let prepared = self.provers.prepared.as_ref();

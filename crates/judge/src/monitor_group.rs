@@ -3,7 +3,7 @@
 use lictor_logic::{After, CacheLimits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
 use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
 
-use super::prepared::Prepared;
+use super::prepared::PreparedPolicy;
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
 use crate::trail::{Doubt, Trail};
@@ -78,7 +78,7 @@ impl MonitorGroup {
         &mut self,
         standing: &mut TraceState,
         time: Option<Time>,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
         violations: &mut Violations,
     ) {
         let Some(time) = time else { return };
@@ -92,7 +92,7 @@ impl MonitorGroup {
         &mut self,
         standing: &mut TraceState,
         now: Time,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
         violations: &mut Violations,
     ) {
         let decided = self.watch.tick(standing, now);
@@ -110,7 +110,7 @@ impl MonitorGroup {
         standing: &mut TraceState,
         labels: &Labels,
         observation: &Observation,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
         violations: &mut Violations,
     ) {
         let decided = match labels.unknown.is_empty() {
@@ -126,7 +126,7 @@ impl MonitorGroup {
         standing: &mut TraceState,
         labels: &Labels,
         time: Option<Time>,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
         violations: &mut Violations,
     ) {
         let mut observation = std::mem::take(&mut self.observation);
@@ -140,7 +140,7 @@ impl MonitorGroup {
         &mut self,
         standing: &mut TraceState,
         count: u64,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
         violations: &mut Violations,
     ) -> Vec<usize> {
         let missed = self.watch.miss(standing, count);
@@ -158,7 +158,7 @@ impl MonitorGroup {
         trail: &Trail,
         (labels, time): (&Labels, Option<Time>),
         violations: &Violations,
-        prepared: &Prepared,
+        prepared: &PreparedPolicy,
     ) -> Vec<usize> {
         let is_open = |property: &usize| !violations.broken.iter().any(|broken| broken.property == *property);
         let (mut doubts, mut ahead) = (Vec::new(), Vec::new());
@@ -225,7 +225,13 @@ impl MonitorGroup {
 }
 
 impl Violations {
-    fn take(&mut self, decided: &[lictor_logic::Conclusion], by: DecidedBy, properties: &[usize], prepared: &Prepared) {
+    fn take(
+        &mut self,
+        decided: &[lictor_logic::Conclusion],
+        by: DecidedBy,
+        properties: &[usize],
+        prepared: &PreparedPolicy,
+    ) {
         for decided in decided {
             let property = properties[decided.monitor.index()];
             let binding = decided.binding.clone().unwrap_or_default();

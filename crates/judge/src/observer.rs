@@ -7,16 +7,16 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use lictor_judge::observer::{Feed, Observed};
+//! use lictor_judge::observer::{Feed, FeedEntry};
 //!
 //! let feed = Feed::with_capacity(2);
 //! let mut reader = feed.subscribe();
 //! for text in ["first", "second", "third"] {
-//!     feed.publish(Observed::Notice { session: None, text: text.into() });
+//!     feed.publish(FeedEntry::Notice { session: None, text: text.into() });
 //! }
 //! let batch = reader.read();
 //! assert_eq!((batch.lost, batch.entries.len()), (1, 2));
-//! assert!(matches!(&*batch.entries[0], Observed::Notice { text, .. } if text == "second"));
+//! assert!(matches!(&*batch.entries[0], FeedEntry::Notice { text, .. } if text == "second"));
 //! ```
 
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ const DEFAULT_CAPACITY: usize = 4096;
 /// One entry of a feed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Observed {
+pub enum FeedEntry {
     /// A decision on an event.
     Decision(Arc<Decision>),
     /// A violation without an event: a deadline passed, or a session ended with an obligation open.
@@ -51,7 +51,7 @@ pub enum Observed {
 /// Observes what is published to a feed.
 pub trait Observer {
     /// Takes the next entry.
-    fn observe(&mut self, entry: &Observed);
+    fn observe(&mut self, entry: &FeedEntry);
 
     /// Notes that entries were lost, because the observer was too slow for the feed's capacity.
     fn lost(&mut self, count: u64);
@@ -60,11 +60,11 @@ pub trait Observer {
 /// A bounded buffer of entries. Clones are the same feed.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    shared: Arc<Shared>,
+    shared: Arc<FeedState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct FeedState {
     buffer: Mutex<Buffer>,
     published: Condvar,
     capacity: usize,
@@ -72,7 +72,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Buffer {
-    entries: VecDeque<Arc<Observed>>,
+    entries: VecDeque<Arc<FeedEntry>>,
     /// The number of the first entry of the buffer, from zero.
     first: u64,
     is_closed: bool,
@@ -83,7 +83,7 @@ struct Buffer {
 /// A place in a feed from which one observer reads.
 #[derive(Debug)]
 pub struct FeedReader {
-    shared: Arc<Shared>,
+    shared: Arc<FeedState>,
     next: u64,
 }
 
@@ -93,7 +93,7 @@ pub struct FeedBatch {
     /// How many entries were lost before these.
     pub lost: u64,
     /// The entries.
-    pub entries: Vec<Arc<Observed>>,
+    pub entries: Vec<Arc<FeedEntry>>,
     /// Whether the feed is closed, and these are the last.
     pub is_closed: bool,
 }
@@ -107,12 +107,12 @@ impl Default for Feed {
 impl Feed {
     /// Returns an empty feed that holds so many entries, at least one.
     pub fn with_capacity(capacity: usize) -> Feed {
-        let shared = Shared { buffer: Mutex::default(), published: Condvar::new(), capacity: capacity.max(1) };
+        let shared = FeedState { buffer: Mutex::default(), published: Condvar::new(), capacity: capacity.max(1) };
         Feed { shared: Arc::new(shared) }
     }
 
     /// Adds an entry, and drops the oldest one if the feed is full. It never waits for a reader.
-    pub fn publish(&self, entry: Observed) {
+    pub fn publish(&self, entry: FeedEntry) {
         let mut buffer = self.shared.lock();
         if !buffer.has_observers {
             return;
@@ -153,7 +153,7 @@ impl Buffer {
     }
 }
 
-impl Shared {
+impl FeedState {
     fn lock(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,8 +203,8 @@ impl FeedReader {
 mod tests {
     use super::*;
 
-    fn notice(number: usize) -> Observed {
-        Observed::Notice { session: None, text: number.to_string() }
+    fn notice(number: usize) -> FeedEntry {
+        FeedEntry::Notice { session: None, text: number.to_string() }
     }
 
     /// Collects the numbers of notices, and how many were lost.
@@ -215,8 +215,8 @@ mod tests {
     }
 
     impl Observer for Collector {
-        fn observe(&mut self, entry: &Observed) {
-            if let Observed::Notice { text, .. } = entry {
+        fn observe(&mut self, entry: &FeedEntry) {
+            if let FeedEntry::Notice { text, .. } = entry {
                 self.seen.push(text.parse().unwrap());
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lictor_logic::{Arena, CacheLimits, Formula, Interval, Monitor, Node, Spelling, Unary};
 
 use super::monitor_group::MonitorGroup;
-use super::prepared::{Parsed, Prepared};
+use super::prepared::{PreparedPolicy, PropertyFormula};
 use crate::identity::Identity;
 use crate::label::{Plan, collect_names};
 use lictor_policy::{History, Policy, Problem, Property};
@@ -14,7 +14,7 @@ use lictor_policy::{History, Policy, Problem, Property};
 pub(super) type MonitorGroups = BTreeMap<History, MonitorGroup>;
 
 /// Compiles a policy. Returns the problems of all properties that cannot be judged.
-pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(Prepared, MonitorGroups), Vec<Problem>> {
+pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedPolicy, MonitorGroups), Vec<Problem>> {
     let mut groups = MonitorGroups::from([(History::Session, MonitorGroup::new(limits))]);
     let (mut problems, mut formulas, mut monitors) = (Vec::new(), Vec::new(), Vec::new());
     let mut wide = BTreeSet::new();
@@ -29,7 +29,7 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(Prepared,
                 let (measures_time, counts_positions) =
                     (has(&arena, formula, &Node::measures_time), has(&arena, formula, &counts_positions));
                 let after = property.after;
-                formulas.push(Parsed {
+                formulas.push(PropertyFormula {
                     arena,
                     formula,
                     variables,
@@ -56,7 +56,7 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(Prepared,
     };
     groups.values_mut().for_each(|group| group.learn(&plan));
     let wide = plan.names.iter().map(|name| wide.contains(name)).collect();
-    let prepared = Prepared {
+    let prepared = PreparedPolicy {
         id: Identity::new(),
         name: policy.name.clone(),
         properties: policy.properties.clone(),

@@ -12,12 +12,12 @@ use lictor_policy::{Property, Suppression};
 
 /// A compiled policy.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedPolicy {
     pub(crate) id: Identity,
     pub(crate) name: Text,
     pub(crate) properties: Vec<Arc<Property>>,
     pub(crate) suppressions: Vec<Suppression>,
-    pub(crate) formulas: Vec<Parsed>,
+    pub(crate) formulas: Vec<PropertyFormula>,
     /// The monitor of each property in its monitor group.
     pub(crate) monitors: Vec<MonitorId>,
     pub(crate) plan: Plan,
@@ -27,7 +27,7 @@ pub(crate) struct Prepared {
 
 /// The formula of a property.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct PropertyFormula {
     pub(crate) arena: Arena,
     pub(crate) formula: Formula,
     pub(crate) variables: Vec<Arc<str>>,
@@ -41,7 +41,7 @@ pub(crate) struct Parsed {
     pub(crate) at_last: Option<(Arena, Formula)>,
 }
 
-impl Parsed {
+impl PropertyFormula {
     /// Returns the names of the facts it asks for.
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut names = BTreeSet::new();
@@ -50,7 +50,7 @@ impl Parsed {
     }
 }
 
-impl Prepared {
+impl PreparedPolicy {
     /// The names of the facts that a property asks for.
     pub(crate) fn asked(&self, property: usize) -> Vec<NameId> {
         self.formulas[property].names().iter().filter_map(|name| self.plan.id(name)).collect()
@@ -60,12 +60,12 @@ impl Prepared {
 /// The provers that find witnesses, each built on first use.
 #[derive(Debug)]
 pub(crate) struct Provers {
-    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) prepared: Arc<PreparedPolicy>,
     provers: Vec<Option<Prover>>,
 }
 
 impl Provers {
-    pub(super) fn new(prepared: Arc<Prepared>) -> Provers {
+    pub(super) fn new(prepared: Arc<PreparedPolicy>) -> Provers {
         Provers { provers: prepared.formulas.iter().map(|_| None).collect(), prepared }
     }
 

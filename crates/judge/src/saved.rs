@@ -6,7 +6,7 @@ use std::fmt;
 use lictor_logic::{Snapshot, Time};
 use serde::{Deserialize, Serialize};
 
-use super::prepared::Prepared;
+use super::prepared::PreparedPolicy;
 use super::shared_history::SharedHistories;
 use super::{Judge, SessionState, ViolationCount};
 use crate::history_set::{HistorySet, SharedHistory};
@@ -20,7 +20,7 @@ use lictor_policy::History;
 const VERSION: u32 = 1;
 
 /// How many moments of a history are saved if it is saved at every event.
-const MOST_SAVED: usize = 200;
+const MAX_SAVED_MOMENTS: usize = 200;
 
 /// Histories across sessions. They hold the facts and sources of events, and content only if the judge shows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl fmt::Display for RestoreError {
 impl std::error::Error for RestoreError {}
 
 impl SharedHistories {
-    pub(super) fn save(&self, prepared: &Prepared) -> SavedHistories {
+    pub(super) fn save(&self, prepared: &PreparedPolicy) -> SavedHistories {
         let mut histories = Vec::new();
         for kept in &self.kept {
             for (owner, SharedHistory { standing, trail, lag, .. }) in kept.histories() {
@@ -100,14 +100,14 @@ impl SharedHistories {
     }
 
     /// Returns the histories that were read or changed since the last call.
-    pub(super) fn take_touched(&mut self, prepared: &Prepared) -> Vec<TouchedHistory> {
+    pub(super) fn take_touched(&mut self, prepared: &PreparedPolicy) -> Vec<TouchedHistory> {
         let touched = self.take_touched_owners();
         let saved = |(text, (place, owner)): (String, (usize, Owner))| {
             let kept = &self.kept[place];
             let due = kept.due(&owner);
             let saved = kept.history(&owner).filter(|history| !history.is_new()).map(|shared_history| {
                 let SharedHistory { standing, trail, lag, .. } = shared_history;
-                let (standing, trail) = (kept.group.save(standing), trail.save_last(prepared, MOST_SAVED));
+                let (standing, trail) = (kept.group.save(standing), trail.save_last(prepared, MAX_SAVED_MOMENTS));
                 let saved = SavedHistory { history: kept.history, owner: owner.clone(), standing, trail, lag: *lag };
                 SavedHistories { version: VERSION, histories: vec![saved] }
             });
@@ -175,7 +175,7 @@ impl SharedHistories {
     }
 
     /// Restores saved histories, all or none. They replace the present ones of the same key.
-    pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
+    pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &PreparedPolicy) -> Result<(), RestoreError> {
         let refuse = |message: String| Err(RestoreError { message });
         saved.check_version()?;
         let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
@@ -196,7 +196,7 @@ impl SharedHistories {
 
     /// Restores histories of another policy. New properties start here; histories that no property needs any more are
     /// dropped.
-    pub(super) fn migrate(&mut self, saved: &SavedHistories, prepared: &Prepared) -> Result<(), RestoreError> {
+    pub(super) fn migrate(&mut self, saved: &SavedHistories, prepared: &PreparedPolicy) -> Result<(), RestoreError> {
         saved.check_version()?;
         let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
         for saved in &saved.histories {

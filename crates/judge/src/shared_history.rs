@@ -6,15 +6,15 @@ use lictor_logic::{Time, TraceState};
 
 use super::monitor_group::{MonitorGroup, Violations};
 use super::prepare::MonitorGroups;
-use super::prepared::{Prepared, Provers};
+use super::prepared::{PreparedPolicy, Provers};
 use crate::finding::Finding;
 use crate::history_set::{HistorySet, SharedHistory};
 use crate::identity::Identity;
 use crate::label::{Labels, Owner, Whose};
-use crate::trail::{EventSummary, Later, Trail};
+use crate::trail::{EventSummary, Trail, TrailEnd};
 
 /// How many moments of one history are kept for witnesses. Verdicts do not need them: they are exact for any length.
-const MOST_RECORDED: usize = 100_000;
+const MAX_HISTORY_MOMENTS: usize = 100_000;
 
 /// The properties judged over more than one session, and all their histories.
 #[derive(Debug, Default)]
@@ -41,7 +41,19 @@ pub struct HistoryEvent {
     pub(crate) received: Option<Time>,
 }
 
+/// The histories that an event is part of already, for an event that occurs in several sessions.
+#[derive(Clone, Debug, Default)]
+pub struct EnteredHistories(BTreeSet<(usize, Owner)>);
+
 impl HistoryEvent {
+    /// Returns the event for the histories that it has not entered yet; none if it is part of all of them.
+    pub fn enter_once(&self, entered: &mut EnteredHistories) -> Option<HistoryEvent> {
+        let event = self.only(|kind, owner| !entered.0.contains(&(kind, owner.clone())));
+        entered.0.extend(event.owners().map(|(kind, owner)| (kind, owner.clone())));
+        let is_new = event.owners().next().is_some();
+        is_new.then_some(event)
+    }
+
     /// The owners of its histories, each with the index of its kind of history.
     pub(crate) fn owners(&self) -> impl Iterator<Item = (usize, &Owner)> {
         self.owners.iter().enumerate().flat_map(|(kind, owners)| owners.iter().map(move |owner| (kind, owner)))
@@ -111,7 +123,7 @@ impl SharedHistories {
                 let trail = known.as_ref().map_or(&nothing, |shared_history| &shared_history.trail);
                 let HistoryEvent { labels, summary, .. } = history_event;
                 let violations = rule(group, &mut standing, labels, summary.time, provers);
-                let later = Later::event(labels, summary, &violations);
+                let later = TrailEnd::event(labels, summary, &violations);
                 findings.append(&mut trail.findings(provers, &violations.broken, later));
                 let event = (labels, summary.time);
                 let fresh;
@@ -175,10 +187,10 @@ impl SharedHistories {
                         shared_history.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
                     let mut violations = rule(group, &mut shared_history.standing, &labels, summary.time, provers);
                     violations.broken.retain(|broken| !lost.contains(&broken.property));
-                    let later = Later::event(&labels, &summary, &violations);
+                    let later = TrailEnd::event(&labels, &summary, &violations);
                     findings.append(&mut shared_history.trail.findings(provers, &violations.broken, later));
                     shared_history.trail.append(&mut labels.clone(), summary.clone(), &violations);
-                    shared_history.trail.keep(MOST_RECORDED);
+                    shared_history.trail.keep(MAX_HISTORY_MOMENTS);
                 });
             }
         }
@@ -187,7 +199,7 @@ impl SharedHistories {
 
     /// Notes missing events, which may belong to any history or to none. As many positions as are missing also
     /// represent fewer, except for properties that count positions. Their times are unknown.
-    pub(super) fn miss(&mut self, count: u64, prepared: &Prepared) {
+    pub(super) fn miss(&mut self, count: u64, prepared: &PreparedPolicy) {
         for kept in &mut self.kept {
             kept.missed = kept.missed.saturating_add(count);
             kept.lost.extend(kept.group.properties().iter().copied().filter(|property| {
@@ -209,7 +221,7 @@ impl SharedHistories {
                     let mut violations = Violations::default();
                     group.tick(standing, now, &provers.prepared, &mut violations);
                     violations.broken.retain(|broken| !lost.contains(&broken.property));
-                    findings.append(&mut trail.findings(provers, &violations.broken, Later::Time(now)));
+                    findings.append(&mut trail.findings(provers, &violations.broken, TrailEnd::Time(now)));
                     trail.pass(now, &violations);
                 });
             }

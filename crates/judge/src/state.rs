@@ -42,6 +42,22 @@ impl SessionState {
         &self.counts
     }
 
+    /// Returns how many bytes the sayings of the session take, which properties about `argument_from` need.
+    pub fn sayings_size(&self) -> usize {
+        self.context.sayings_size()
+    }
+
+    /// Takes the sayings out of the session, as bytes to be kept elsewhere. Before the next event they must be
+    /// [put back](SessionState::restore_sayings).
+    pub fn take_sayings(&mut self) -> Vec<u8> {
+        self.context.take_sayings()
+    }
+
+    /// Puts the sayings back. Damaged ones make the source of every argument unknown.
+    pub fn restore_sayings(&mut self, bytes: &[u8]) {
+        self.context.restore_sayings(bytes);
+    }
+
     /// Counts the violations of an event: each property once, for however many values.
     pub(crate) fn count(&mut self, violations: &Violations) {
         for (place, Violation { property, by, .. }) in violations.broken.iter().enumerate() {

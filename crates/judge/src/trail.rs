@@ -53,7 +53,7 @@ impl TrailBudget {
     /// What an event or a finding adds.
     const PER_MOMENT: u64 = 2000;
     /// The most that one witness can take.
-    const MOST: u64 = 100_000_000;
+    const MAX_PER_WITNESS: u64 = 100_000_000;
     /// What a search takes at least for each moment that it reads. With less, no search is begun.
     const PER_SEARCHED_MOMENT: u64 = 50;
     /// What an event of a witness costs: it is written as text.
@@ -70,7 +70,7 @@ impl TrailBudget {
     /// Adds the budget of one event or finding.
     fn earn(&self) {
         let mut budget = self.get();
-        budget.add(TrailBudget::PER_MOMENT, TrailBudget::MOST);
+        budget.add(TrailBudget::PER_MOMENT, TrailBudget::MAX_PER_WITNESS);
         self.set(budget);
     }
 }
@@ -89,7 +89,7 @@ impl Default for TrailBudget {
 
 /// What comes after a trail and is not part of it yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Later<'a> {
+pub(crate) enum TrailEnd<'a> {
     Nothing,
     /// Time that passed.
     Time(Time),
@@ -128,7 +128,7 @@ impl Trail {
 
     /// Adds an event, and before it the time that passed if a deadline was in it. The facts are moved here.
     pub(crate) fn append(&mut self, labels: &mut Labels, summary: EventSummary, violations: &Violations) {
-        if let Some(passed) = Later::event(labels, &summary, violations).passed() {
+        if let Some(passed) = TrailEnd::event(labels, &summary, violations).passed() {
             self.moments.pass(passed);
         }
         self.add(labels, summary);
@@ -153,7 +153,8 @@ impl Trail {
         violations: &Violations,
     ) -> Vec<(usize, Finding)> {
         let summary = self.moments.last().cloned().unwrap_or_else(|| EventSummary::of_gap(step));
-        let findings = self.findings(provers, &violations.broken, Later::Missing { labels, summary: &summary, count });
+        let findings =
+            self.findings(provers, &violations.broken, TrailEnd::Missing { labels, summary: &summary, count });
         (0..count).for_each(|_| self.add(&mut labels.clone(), summary.clone()));
         self.start_anew(&violations.restarts);
         findings
@@ -190,6 +191,11 @@ impl Trail {
         self.begun.extend(properties.into_iter().map(|property| (property, self.moments.len())));
     }
 
+    /// Whether some event had a fact of that name, or may have had it: it was unknown, or the event was dropped.
+    pub(crate) fn may_have_fact(&self, name: NameId) -> bool {
+        self.forgotten > 0 || self.unknown.contains(&name) || self.moments.has_fact(name)
+    }
+
     /// How many moments there were, dropped ones included.
     pub(crate) fn len(&self) -> usize {
         self.forgotten + self.moments.len()
@@ -200,7 +206,7 @@ impl Trail {
         &self,
         provers: &mut Provers,
         broken: &[Violation],
-        later: Later<'_>,
+        later: TrailEnd<'_>,
     ) -> Vec<(usize, Finding)> {
         let mut findings: Vec<(usize, Finding)> = Vec::new();
         for broken in broken {
@@ -221,15 +227,15 @@ impl Trail {
     }
 
     /// Returns the finding for one violation.
-    pub(crate) fn finding(&self, provers: &mut Provers, broken: &Violation, later: Later<'_>) -> Finding {
+    pub(crate) fn finding(&self, provers: &mut Provers, broken: &Violation, later: TrailEnd<'_>) -> Finding {
         Case { trail: self, later, broken }.finding(provers)
     }
 }
 
-impl<'a> Later<'a> {
-    pub(crate) fn event(labels: &'a Labels, summary: &'a EventSummary, violations: &Violations) -> Later<'a> {
+impl<'a> TrailEnd<'a> {
+    pub(crate) fn event(labels: &'a Labels, summary: &'a EventSummary, violations: &Violations) -> TrailEnd<'a> {
         let was_due = violations.broken.iter().any(|broken| broken.by == DecidedBy::Deadline);
-        Later::Event { labels, summary, was_due }
+        TrailEnd::Event { labels, summary, was_due }
     }
 }
 
@@ -256,14 +262,14 @@ impl EventSummary {
 
 /// Returns the event's text or call, on one short line.
 fn content(event: &Event) -> Option<String> {
-    const MOST: usize = 160;
+    const MAX_CONTENT_CHARACTERS: usize = 160;
     let args = event.args.as_ref().map(|args| match args {
         Arguments::Value(value) => value.to_string(),
         Arguments::Unparsed(text) => text.to_string(),
     });
     let whole = event.text.as_ref().map(ToString::to_string).or(args)?;
     let line = whole.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(match line.char_indices().nth(MOST) {
+    Some(match line.char_indices().nth(MAX_CONTENT_CHARACTERS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     })

@@ -2,7 +2,7 @@
 
 use lictor_logic::Time;
 
-use super::{Decider, Guard, Guarded};
+use super::{Decider, Guard, GuardedSession};
 use lictor_event::Event;
 use lictor_event::order::{Gap, GapCause};
 use lictor_json::Text;
@@ -20,7 +20,7 @@ impl Guard {
 impl Decider {
     /// Notes the number of an event. Missing events before it become part of the trace with unknown facts. A late event
     /// is decided when it arrives.
-    pub(super) fn number(&mut self, guarded: &mut Guarded, event: &Event) -> Option<Gap> {
+    pub(super) fn number(&mut self, guarded: &mut GuardedSession, event: &Event) -> Option<Gap> {
         let number = event.seq?;
         let next = guarded.next.unwrap_or_else(|| number.clamp(0, 1));
         guarded.next = Some(next.max(number.saturating_add(1)));

@@ -2,14 +2,14 @@
 
 use lictor_logic::Time;
 
-use super::{Action, Decision, Guarded, Refusal};
+use super::{Action, Decision, GuardedSession, Refusal};
 use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_policy::Response;
 
 /// An event that waits for approval.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingEvent {
     /// The approval id: the event's own id, or a generated one.
     pub(super) id: Text,
     pub(super) event: Event,
@@ -18,10 +18,10 @@ pub(super) struct Pending {
     pub(super) until: Option<Time>,
 }
 
-impl Pending {
-    pub(super) fn new(id: Text, event: &Event, decision: &Decision, until: Option<Time>) -> Pending {
+impl PendingEvent {
+    pub(super) fn new(id: Text, event: &Event, decision: &Decision, until: Option<Time>) -> PendingEvent {
         let asks = decision.objections.iter().filter(|objection| objection.response == Response::Ask);
-        Pending { id, event: event.clone(), asked: asks.map(|it| it.property.id.clone()).collect(), until }
+        PendingEvent { id, event: event.clone(), asked: asks.map(|it| it.property.id.clone()).collect(), until }
     }
 
     /// Returns the decision that refuses it.
@@ -39,7 +39,7 @@ impl Pending {
     }
 }
 
-impl Guarded {
+impl GuardedSession {
     /// Whether an event waits under this approval id.
     pub(super) fn waits(&self, id: &str) -> bool {
         self.pending.iter().any(|pending| pending.id == id)
@@ -63,7 +63,7 @@ impl Guarded {
 
     /// Takes out the pending event that an approval or a denial answers: by its id, or without an id the only one
     /// pending.
-    pub(super) fn answered(&mut self, answer: &Event) -> Option<Pending> {
+    pub(super) fn answered(&mut self, answer: &Event) -> Option<PendingEvent> {
         debug_assert!(matches!(answer.kind, Kind::Approval | Kind::Denial));
         let place = match &answer.id {
             Some(id) => self.pending.iter().position(|pending| pending.id == *id)?,
@@ -78,10 +78,10 @@ impl Guarded {
         if self.pending.is_empty() {
             return Vec::new();
         }
-        let is_late = |pending: &Pending| matches!((pending.until, now), (Some(until), Some(now)) if until < now);
+        let is_late = |pending: &PendingEvent| matches!((pending.until, now), (Some(until), Some(now)) if until < now);
         let (late, waiting) = std::mem::take(&mut self.pending).into_iter().partition(is_late);
         self.pending = waiting;
-        let late: Vec<Pending> = late;
+        let late: Vec<PendingEvent> = late;
         late.into_iter().map(|pending| pending.refused(Refusal::Late)).collect()
     }
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use lictor_logic::{Fact, Value};
 
 use super::{Cause, Decider, Decision, Guard};
+use crate::Judge;
 use crate::finding::Finding;
 use crate::label::person;
 use lictor_event::{Arguments, Event};
-use lictor_recognise::{Recognised, Recogniser};
+use lictor_json::Text;
+use lictor_recognise::{PersonalData, Recogniser};
 
 impl Guard {
     /// Returns the persons in a decision: those of its event, its principal, and those that witnesses name.
@@ -18,16 +20,39 @@ impl Guard {
 
     /// Returns the persons that a finding names.
     pub fn persons_of(&self, finding: &Finding) -> Vec<String> {
-        let mut told = Told::new(&self.decider);
+        let mut told = PersonCollector::new(self.decider.recogniser());
         told.finding(finding);
         told.persons()
     }
 
+    /// Returns the categories of personal data that a finding's witness names, as far as the policy or Lictor define
+    /// them: a log may call anything a category, also a person's name.
+    pub fn categories_of(&self, finding: &Finding) -> Vec<Text> {
+        let recogniser = self.decider.recogniser();
+        let facts = finding.witness.iter().flat_map(|proof| &proof.present).filter_map(|fact| Fact::parse(fact).ok());
+        let named = facts.filter(|fact| matches!(&*fact.name, "carries" | "special"));
+        let named = named.filter_map(|fact| match fact.values.first() {
+            Some(Value::Text(category)) => Some(Text::new(category)),
+            _ => None,
+        });
+        named.filter(|category| recogniser.knows_category(category)).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Whether a text names a person, as far as persons are recognised.
     pub fn names_person(&self, text: &str) -> bool {
-        let mut found = Recognised::default();
+        let mut found = PersonalData::default();
         self.decider.recogniser().text(text, &mut found);
         !found.subjects.is_empty()
+    }
+}
+
+impl Judge {
+    /// Returns the persons that an event names, each in the form in which persons are compared: those it states, its
+    /// principal, and those recognised in its content.
+    pub fn find_persons(&self, event: &Event) -> Vec<String> {
+        let mut told = PersonCollector::new(&self.prepared().plan.recogniser);
+        told.event(event);
+        told.persons()
     }
 }
 
@@ -37,7 +62,7 @@ impl Decider {
     }
 
     pub(super) fn persons(&self, decision: &Decision) -> Vec<String> {
-        let mut told = Told::new(self);
+        let mut told = PersonCollector::new(self.recogniser());
         told.event(&decision.event);
         for objection in &decision.objections {
             if let Cause::Violation(finding) = &objection.why {
@@ -49,19 +74,19 @@ impl Decider {
 }
 
 /// Collects the persons that are named.
-struct Told<'a> {
+struct PersonCollector<'a> {
     recogniser: &'a Recogniser,
-    found: Recognised,
+    found: PersonalData,
     given: BTreeSet<String>,
 }
 
-impl<'a> Told<'a> {
-    fn new(decider: &'a Decider) -> Told<'a> {
-        Told { recogniser: decider.recogniser(), found: Recognised::default(), given: BTreeSet::new() }
+impl<'a> PersonCollector<'a> {
+    fn new(recogniser: &'a Recogniser) -> PersonCollector<'a> {
+        PersonCollector { recogniser, found: PersonalData::default(), given: BTreeSet::new() }
     }
 
     fn event(&mut self, event: &Event) {
-        let Told { recogniser, found, given } = self;
+        let PersonCollector { recogniser, found, given } = self;
         match &event.args {
             Some(Arguments::Value(value)) => recogniser.value(value, found),
             Some(Arguments::Unparsed(text)) => recogniser.text(text, found),

@@ -76,7 +76,9 @@ impl Guard {
         let plan = &self.decider.judge.prepared().plan;
         let open = plan.reach.open_from(&plan.recogniser, text).filter(|_| !self.annotators.is_asked(event))?;
         if response < Response::Redact {
-            return Some(open);
+            // What excuses the text may be in the part that waits, where more text may undo it.
+            let rests_on_open = plan.reach.may_excuse && open < text.len() && self.objects_to_start(event, open);
+            return Some(if rests_on_open { 0 } else { open });
         }
         // An objection may be withdrawn when more text arrives, and a text that masks do not mend will be blocked.
         let may_excuse = plan.reach.may_excuse;
@@ -84,6 +86,13 @@ impl Guard {
             return Some(0);
         }
         Some(open.min(offence.find_begun_person(text)))
+    }
+
+    /// Whether a property objects to an event with the text up to a place alone.
+    fn objects_to_start(&mut self, event: &Event, end: usize) -> bool {
+        let start = event.text.as_deref().and_then(|text| text.get(..end)).map(Text::from);
+        let proposal = self.propose(&Event { text: start, ..event.clone() });
+        strongest(&objections(&proposal, &[])) >= Response::Redact
     }
 
     /// Whether no property objects to an event without its violating parts.

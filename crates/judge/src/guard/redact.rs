@@ -10,7 +10,7 @@ use crate::label::person;
 use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
-use lictor_recognise::{Recognised, Recogniser};
+use lictor_recognise::{PersonalData, Recogniser};
 
 /// What must be removed from an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Offence {
     pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
         let mut places: Vec<(Range<usize>, Text)> = Vec::new();
         for span in recogniser.spans(text) {
-            let mut found = Recognised::default();
+            let mut found = PersonalData::default();
             let part = text.get(span.range.clone()).unwrap_or_default();
             recogniser.text(part, &mut found);
             let whose = found.subjects.iter().find(|subject| self.persons.contains(*subject));
@@ -179,7 +179,7 @@ impl Walk<'_> {
         let category = self.recogniser.category_of_key(member, parent)?;
         let mut alone = Object::new();
         alone.insert(member.clone(), value.clone());
-        let mut found = Recognised::default();
+        let mut found = PersonalData::default();
         self.recogniser.value(&Json::Object(alone), &mut found);
         (self.offence.categories.contains(category) && found.categories.contains(category)).then(|| category.clone())
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lictor_logic::Time;
 use serde::{Deserialize, Serialize};
 
-use super::pending::Pending;
-use super::{Guard, Guarded};
+use super::pending::PendingEvent;
+use super::{Guard, GuardedSession};
 use crate::RestoreError;
 use crate::session::{SavedSession, Session};
 use crate::trail::SavedMoments;
@@ -99,9 +99,9 @@ impl Guard {
             let (file, line, record) = waiting.source.clone();
             event.source = Source { file, line, record };
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
-            pending.push(Pending { id, event, asked, until });
+            pending.push(PendingEvent { id, event, asked, until });
         }
-        let guarded = Guarded { pending, next: saved.next, asked: saved.asked, session };
+        let guarded = GuardedSession { pending, next: saved.next, asked: saved.asked, session };
         self.sessions.insert(guarded.session.name().clone(), Box::new(guarded));
         Ok(())
     }

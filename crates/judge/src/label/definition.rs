@@ -11,7 +11,7 @@ use lictor_policy::glob::Glob;
 use lictor_policy::{FactCase, FactDefinition, FactPattern, Problem};
 
 /// How many facts one definition may give for one event; a list in a log may have any length.
-const MOST_ELEMENTS: usize = 10_000;
+const MAX_FACTS: usize = 10_000;
 
 /// One way in which a fact comes to hold, compiled.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ enum Source {
 }
 
 /// The result of computing a value.
-enum Found {
+enum ComputedValue {
     Value(Value),
     Absent,
     Unknown,
@@ -147,7 +147,7 @@ impl CasePlan {
             None => self.add(scope, labels),
             Some(each) => match each.evaluate(scope) {
                 Evaluation::Value(list) => {
-                    for element in list.elements().into_iter().flatten().take(MOST_ELEMENTS) {
+                    for element in list.elements().into_iter().flatten().take(MAX_FACTS) {
                         self.add(&scope.with_element(element), labels);
                     }
                 }
@@ -162,10 +162,10 @@ impl CasePlan {
         let mut is_unknown = false;
         for source in &self.values {
             values.push(match source.find(scope) {
-                Found::Value(value) => Some(value),
+                ComputedValue::Value(value) => Some(value),
                 // A fact needs all its values.
-                Found::Absent => return,
-                Found::Unknown => {
+                ComputedValue::Absent => return,
+                ComputedValue::Unknown => {
                     is_unknown = true;
                     None
                 }
@@ -181,24 +181,24 @@ impl CasePlan {
 }
 
 impl Source {
-    fn find(&self, scope: &EvaluationScope<'_>) -> Found {
+    fn find(&self, scope: &EvaluationScope<'_>) -> ComputedValue {
         match self {
             Source::Expression(expression) => match expression.evaluate(scope) {
-                Evaluation::Value(expression::CelValue::Null) => Found::Absent,
+                Evaluation::Value(expression::CelValue::Null) => ComputedValue::Absent,
                 // The value exists but cannot be in a fact. It is unknown, not absent: wrapping a number in a list must
                 // not evade a limit.
-                Evaluation::Value(value) => value.to_fact_value().map_or(Found::Unknown, Found::Value),
-                Evaluation::Absent => Found::Absent,
-                Evaluation::Unknown(_) => Found::Unknown,
+                Evaluation::Value(value) => value.to_fact_value().map_or(ComputedValue::Unknown, ComputedValue::Value),
+                Evaluation::Absent => ComputedValue::Absent,
+                Evaluation::Unknown(_) => ComputedValue::Unknown,
             },
             Source::Group { path, regex, group } => match path.evaluate(scope) {
                 Evaluation::Value(expression::CelValue::Text(text)) => {
                     let captures = regex.captures(&text);
                     let part = captures.as_ref().and_then(|captures| captures.name(group));
-                    part.map_or(Found::Absent, |part| Found::Value(Value::text(part.as_str())))
+                    part.map_or(ComputedValue::Absent, |part| ComputedValue::Value(Value::text(part.as_str())))
                 }
-                Evaluation::Value(expression::CelValue::Null) | Evaluation::Absent => Found::Absent,
-                Evaluation::Value(_) | Evaluation::Unknown(_) => Found::Unknown,
+                Evaluation::Value(expression::CelValue::Null) | Evaluation::Absent => ComputedValue::Absent,
+                Evaluation::Value(_) | Evaluation::Unknown(_) => ComputedValue::Unknown,
             },
         }
     }

@@ -1,149 +1,61 @@
-//! The effects of a tool, guessed from its name if the policy does not state them.
+//! The effects of tools that the policy does not state: by the name of the tool, and by its definition in the session.
 
-/// Verbs, and the effects of tools named after them.
-const VERBS: &[(&[&str], &[&str])] = &[
-    (
-        &[
-            "get",
-            "list",
-            "search",
-            "read",
-            "find",
-            "lookup",
-            "look",
-            "fetch",
-            "query",
-            "view",
-            "show",
-            "check",
-            "describe",
-            "count",
-            "browse",
-            "retrieve",
-            "inspect",
-            "calculate",
-            "think",
-            "glob",
-            "grep",
-            "ls",
-        ],
-        &["read"],
-    ),
-    (
-        &[
-            "create",
-            "update",
-            "set",
-            "add",
-            "book",
-            "edit",
-            "write",
-            "modify",
-            "change",
-            "save",
-            "insert",
-            "append",
-            "rename",
-            "move",
-            "reschedule",
-            "schedule",
-            "reserve",
-            "order",
-            "register",
-            "enable",
-            "disable",
-            "grant",
-            "assign",
-            "reset",
-            "put",
-            "patch",
-        ],
-        &["write"],
-    ),
-    (
-        &[
-            "send",
-            "post",
-            "email",
-            "notify",
-            "share",
-            "publish",
-            "export",
-            "upload",
-            "forward",
-            "reply",
-            "tweet",
-            "invite",
-            "message",
-            "submit",
-            "disclose",
-            "broadcast",
-        ],
-        &["external", "write"],
-    ),
-    (
-        &["transfer", "pay", "refund", "charge", "purchase", "buy", "withdraw", "donate", "sell", "trade"],
-        &["payment", "write", "irreversible"],
-    ),
-    (
-        &["delete", "remove", "drop", "cancel", "erase", "purge", "wipe", "terminate", "revoke"],
-        &["destructive", "write"],
-    ),
-    (&["run", "exec", "execute", "shell", "bash", "eval", "terminal"], &["execute"]),
-    (&["download", "curl", "http", "request", "navigate", "webfetch", "websearch"], &["network"]),
-];
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// Returns the probable effects of a tool: by the first word of its name that is a known verb.
-pub(super) fn effects_of(tool: &str) -> &'static [&'static str] {
-    for word in words(tool) {
-        if let Some((_, effects)) = VERBS.iter().find(|(verbs, _)| verbs.contains(&word.as_str())) {
-            return effects;
+use lictor_event::Event;
+use lictor_json::Text;
+use lictor_policy::effect::{Effects, each_definition, guess_from_definition, guess_from_name};
+use rustc_hash::FxHashMap;
+
+/// How many definitions that say more than their name are kept for a session; further ones are ignored.
+const MAX_DEFINED_TOOLS: usize = 4096;
+
+/// The effects of tools whose definition in a session says more than their name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DefinedTools(Arc<FxHashMap<Text, Effects>>);
+
+impl DefinedTools {
+    /// Returns the effects of a tool by its definition; none if that says no more than the name.
+    pub(super) fn get(&self, tool: &str) -> Option<Effects> {
+        self.0.get(tool).copied()
+    }
+
+    /// Adds what definitions say. Two definitions of one tool count together, since a server may change them at any time.
+    pub(super) fn extend(&mut self, defined: Vec<(Text, Effects)>) {
+        if defined.is_empty() {
+            return;
+        }
+        let tools = Arc::make_mut(&mut self.0);
+        for (tool, effects) in defined {
+            if tools.len() < MAX_DEFINED_TOOLS || tools.contains_key(&tool) {
+                let known = tools.entry(tool).or_default();
+                *known = known.union(effects);
+            }
         }
     }
-    &[]
+
+    pub(super) fn save(&self) -> BTreeMap<Text, Vec<Text>> {
+        let names = |effects: &Effects| effects.names().map(Text::from).collect();
+        self.0.iter().map(|(tool, effects)| (tool.clone(), names(effects))).collect()
+    }
+
+    pub(super) fn load(saved: &BTreeMap<Text, Vec<Text>>) -> DefinedTools {
+        let effects = |names: &Vec<Text>| Effects::from_names(names.iter().map(Text::as_str));
+        DefinedTools(Arc::new(saved.iter().map(|(tool, names)| (tool.clone(), effects(names))).collect()))
+    }
 }
 
-/// Returns the words of a name in snake, kebab, dotted or camel case, in lower case; and the whole name, for
-/// `WebFetch`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut before_is_lower = false;
-    for character in name.chars() {
-        let ends = !character.is_alphanumeric() || (character.is_uppercase() && before_is_lower);
-        if ends && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
+/// Returns the effects of the tools of an event whose definition says more than their name.
+pub(super) fn read_definitions(event: &Event) -> Vec<(Text, Effects)> {
+    let mut defined = Vec::new();
+    let Some(tools) = event.more.get("tools") else { return defined };
+    each_definition(tools, &mut |name, definition| {
+        if let Some(effects) = guess_from_definition(name, definition)
+            && guess_from_name(name) != Some(effects)
+        {
+            defined.push((name.into(), effects));
         }
-        if character.is_alphanumeric() {
-            word.extend(character.to_lowercase());
-        }
-        before_is_lower = character.is_lowercase() || character.is_numeric();
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words.push(name.to_lowercase());
-    words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn effect_follows_verb_of_tool_name() {
-        for (tool, effects) in [
-            ("get_user_details", &["read"][..]),
-            ("GmailSendEmail", &["external", "write"]),
-            ("mcp__files__delete-file", &["destructive", "write"]),
-            ("send_money", &["external", "write"]),
-            ("transfer.funds", &["payment", "write", "irreversible"]),
-            ("Bash", &["execute"]),
-            ("WebFetch", &["read"]),
-            ("frobnicate", &[]),
-            ("", &[]),
-        ] {
-            assert_eq!(effects_of(tool), effects, "{tool}");
-        }
-    }
+    });
+    defined
 }

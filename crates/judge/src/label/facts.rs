@@ -58,7 +58,8 @@ impl Labels {
         self.unknown.push((name, values));
     }
 
-    fn iter(&self) -> impl Iterator<Item = (NameId, &[Value])> {
+    /// The facts, with their values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (NameId, &[Value])> {
         self.between(Mark::default(), self.end())
     }
 
@@ -101,13 +102,6 @@ impl Labels {
         self.iter().filter(|(name, _)| is_asked(*name)).for_each(|(name, values)| asked.push(name, values));
         asked.unknown.extend(self.unknown.iter().filter(|(name, _)| is_asked(*name)).cloned());
         asked
-    }
-
-    /// Marks the names of the facts that hold.
-    pub(crate) fn mark(&self, held: &mut [bool]) {
-        for (name, _) in &self.facts {
-            held[*name as usize] = true;
-        }
     }
 
     /// Fills an observation, the engine's fastest input; nothing may be unknown.

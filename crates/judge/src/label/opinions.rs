@@ -1,7 +1,7 @@
 //! What the log and labelers say about the facts of one event, and which facts result.
 
 use indexmap::IndexMap;
-use lictor_event::Says;
+use lictor_event::AnswerValue;
 use lictor_logic::Value;
 use rustc_hash::FxBuildHasher;
 
@@ -20,10 +20,10 @@ struct Opinion {
 
 impl Opinions {
     /// Adds what one source says about a fact.
-    pub(super) fn add(&mut self, name: NameId, values: &[Value], says: Says) {
+    pub(super) fn add(&mut self, name: NameId, values: &[Value], says: AnswerValue) {
         let opinion = self.0.entry((name, values.to_vec())).or_default();
-        opinion.yes |= says == Says::Yes;
-        opinion.no |= says == Says::No;
+        opinion.yes |= says == AnswerValue::Yes;
+        opinion.no |= says == AnswerValue::No;
     }
 
     /// Labels an event: a yes makes a fact hold and a no absent. A fact is unknown if sources contradict each other, or

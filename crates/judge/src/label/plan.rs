@@ -9,7 +9,9 @@ use rustc_hash::FxHashMap;
 use super::definition::CasePlan;
 use super::facts::NameId;
 use super::names::collect_names;
+use super::purpose_words::PurposeWords;
 use super::reach::TextReach;
+use super::record_plan::RecordPlan;
 use lictor_event::Kind;
 use lictor_json::Text;
 use lictor_policy::expression::Tables;
@@ -23,8 +25,9 @@ pub(crate) struct Plan {
     /// The names of facts that some property asks for.
     pub(crate) names: Vec<Arc<str>>,
     ids: FxHashMap<Text, NameId>,
-    pub(crate) wants: Wants,
+    pub(crate) wants: WantedFacts,
     pub(crate) purposes: FxHashMap<Text, PurposePlan>,
+    pub(super) purpose_words: PurposeWords,
     pub(crate) tools: Vec<ToolPlan>,
     pub(crate) recogniser: Recogniser,
     pub(crate) cases: Vec<CasePlan>,
@@ -67,6 +70,7 @@ pub(crate) struct ToolPlan {
     pub(crate) name: Glob,
     pub(crate) purposes: Option<Vec<Text>>,
     pub(crate) effects: Option<Vec<Text>>,
+    pub(super) records: Vec<RecordPlan>,
 }
 
 /// What must be remembered or computed for the facts that are asked for.
@@ -87,13 +91,13 @@ macro_rules! wants {
     ($($name:ident)*) => {
         /// The built-in facts that some property asks for.
         #[derive(Clone, Copy, Debug, Default)]
-        pub(crate) struct Wants {
+        pub(crate) struct WantedFacts {
             $(pub(crate) $name: Option<NameId>,)*
         }
 
-        impl Wants {
-            fn new(id: impl Fn(&str) -> Option<NameId>) -> Wants {
-                Wants { $($name: id(stringify!($name)),)* }
+        impl WantedFacts {
+            fn new(id: impl Fn(&str) -> Option<NameId>) -> WantedFacts {
+                WantedFacts { $($name: id(stringify!($name)),)* }
             }
         }
     };
@@ -101,9 +105,9 @@ macro_rules! wants {
 
 wants! {
     user_message assistant_message system_message retrieval error session_start session_end tool_definitions
-    tool_call tool_result tool_failed effect unparsed argument argument_from
-    purpose declared legitimate processes carries necessary special discloses retained
-    consent explicit_consent withdraws erasure approval denial handoff
+    tool_call tool_result tool_failed effect effect_unknown unparsed call_digest argument argument_from
+    purpose purpose_from declared legitimate processes carries necessary special discloses retained
+    consent explicit_consent withdraws erasure erasure_done erasure_requested approval denial handoff
 }
 
 impl Plan {
@@ -113,10 +117,12 @@ impl Plan {
         for (arena, formula) in formulas {
             collect_names(arena, *formula, &mut asked);
         }
+        asked
+            .extend(policy.properties.iter().flat_map(|property| &property.needs).map(|name| Arc::from(name.as_str())));
         let names: Vec<Arc<str>> = asked.into_iter().collect();
         let ids: FxHashMap<Text, NameId> =
             names.iter().enumerate().map(|(id, name)| (Text::new(name), id as NameId)).collect();
-        let wants = Wants::new(|name| ids.get(name).copied());
+        let wants = WantedFacts::new(|name| ids.get(name).copied());
         let tables = Tables::new(&policy.tables);
         let recogniser = Recogniser::new(&custom_categories(policy)).map_err(|(place, message)| {
             let place = policy.categories.get(place).map(|category| category.place.clone()).unwrap_or_default();
@@ -130,34 +136,43 @@ impl Plan {
                 cases.push(CasePlan::new(name, definition, case, &tables)?);
             }
         }
-        let purposes = policy.purposes.iter().map(|purpose| {
+        let declared = policy.purposes.iter().filter(|purpose| purpose.basis != Basis::None);
+        let purposes = declared.map(|purpose| {
             let needs_consent = matches!(purpose.basis, Basis::Consent | Basis::ExplicitConsent);
             let (necessary, survives_erasure) = (purpose.necessary.clone(), purpose.survives_erasure);
             (purpose.name.clone(), PurposePlan { needs_consent, necessary, survives_erasure })
         });
-        let tools = policy.tools.iter().map(|tool| ToolPlan {
-            name: Glob::new(&tool.name),
-            purposes: tool.purposes.clone(),
-            effects: tool.effects.clone(),
+        let tools = policy.tools.iter().map(|tool| {
+            let (purposes, effects) = (tool.purposes.clone(), tool.effects.clone());
+            Ok(ToolPlan { name: Glob::new(&tool.name), purposes, effects, records: RecordPlan::compile(tool)? })
         });
+        let tools = tools.collect::<Result<Vec<ToolPlan>, Box<Problem>>>()?;
         let some = |names: &[Option<NameId>]| names.iter().any(Option::is_some);
         let categories = some(&[wants.processes, wants.carries, wants.necessary, wants.special])
             || cases.iter().any(|case| case.reads("categories"));
         let needs = Needs {
-            calls: cases.iter().any(|case| case.reads("call")),
+            calls: cases.iter().any(|case| case.reads("call")) || tools.iter().any(|tool| !tool.records.is_empty()),
             sayings: wants.argument_from.is_some(),
             categories,
             subjects: wants.discloses.is_some()
                 || policy.properties.iter().any(|property| property.history == History::Subject)
                 || cases.iter().any(|case| case.reads("subjects")),
             whose: policy.properties.iter().any(|property| property.history != History::Session),
-            purposes: some(&[wants.purpose, wants.processes, wants.necessary, wants.retained])
-                || cases.iter().any(|case| case.reads("purposes")),
+            purposes: some(&[
+                wants.purpose,
+                wants.purpose_from,
+                wants.declared,
+                wants.processes,
+                wants.necessary,
+                wants.retained,
+            ]) || cases.iter().any(|case| case.reads("purposes")),
         };
-        let (purposes, tools) = (purposes.collect(), tools.collect());
+        let purposes = purposes.collect();
+        let purpose_words = PurposeWords::new(policy);
         let at_message = Messages::default();
         let reach = TextReach::default();
-        let mut plan = Plan { names, ids, wants, purposes, tools, recogniser, cases, at_message, needs, reach };
+        let mut plan =
+            Plan { names, ids, wants, purposes, purpose_words, tools, recogniser, cases, at_message, needs, reach };
         plan.at_message = Messages {
             user: plan.cases_at(&Kind::UserMessage, None),
             assistant: plan.cases_at(&Kind::AssistantMessage, None),

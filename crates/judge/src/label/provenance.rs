@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use lictor_event::Kind;
 
 /// How many bytes of a session are remembered; later sayings are unknown.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_REMEMBERED_BYTES: usize = 1 << 20;
 
 /// The sayings of a session, and their speakers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -41,6 +41,10 @@ impl Who {
         }
     }
 
+    fn from_byte(byte: u8) -> Option<Who> {
+        [Who::User, Who::Tool, Who::System, Who::Model].into_iter().find(|who| *who as u8 == byte)
+    }
+
     /// Returns who speaks in events of a kind.
     pub(crate) fn speaks(kind: &Kind) -> Option<Who> {
         match kind {
@@ -54,9 +58,45 @@ impl Who {
 }
 
 impl Sayings {
+    /// Returns how many bytes of memory they take.
+    pub(crate) fn size(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<(usize, Who)>()
+    }
+
+    /// Returns them as bytes that [`Sayings::from_bytes`] reads, for a file of this process.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.text.len() + 9 * self.ends.len() + 32);
+        let missing_from = self.missing_from.map_or(u64::MAX, |from| from as u64);
+        for number in [u64::from(self.is_full), missing_from, self.ends.len() as u64] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        for (end, who) in &self.ends {
+            bytes.extend_from_slice(&(*end as u64).to_le_bytes());
+            bytes.push(*who as u8);
+        }
+        bytes.extend_from_slice(self.text.as_bytes());
+        bytes
+    }
+
+    /// Reads what [`Sayings::to_bytes`] wrote; none if it is damaged.
+    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Sayings> {
+        let is_full = take_number(&mut bytes)? != 0;
+        let missing_from = take_number(&mut bytes)?;
+        let count = take_number(&mut bytes)?;
+        let mut ends = Vec::new();
+        for _ in 0..count {
+            let end = usize::try_from(take_number(&mut bytes)?).ok()?;
+            let (who, rest) = bytes.split_first()?;
+            bytes = rest;
+            ends.push((end, Who::from_byte(*who)?));
+        }
+        let missing_from = if missing_from == u64::MAX { None } else { Some(usize::try_from(missing_from).ok()?) };
+        Some(Sayings { text: String::from_utf8(bytes.to_vec()).ok()?, ends, is_full, missing_from })
+    }
+
     /// Remembers what was said.
     pub(crate) fn add(&mut self, who: Who, said: &str) {
-        if self.text.len() + said.len() > MOST_BYTES {
+        if self.text.len() + said.len() > MAX_REMEMBERED_BYTES {
             self.is_full = true;
             return;
         }
@@ -69,6 +109,11 @@ impl Sayings {
         }
         self.text.push('\n');
         self.ends.push((self.text.len(), who));
+    }
+
+    /// Returns sayings of which nothing is known.
+    pub(crate) fn lost() -> Sayings {
+        Sayings { is_full: true, missing_from: Some(0), ..Sayings::default() }
     }
 
     /// Notes missing events, in which anything may have been said.
@@ -109,6 +154,13 @@ impl Sayings {
     }
 }
 
+/// Takes a number off the front of some bytes.
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let (number, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u64::from_le_bytes(*number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,9 +190,20 @@ mod tests {
     }
 
     #[test]
+    fn sayings_survive_bytes() {
+        let mut sayings = Sayings::default();
+        sayings.add(Who::User, "Pay Ünal.");
+        sayings.miss();
+        sayings.add(Who::Tool, "pay eve");
+        let restored = Sayings::from_bytes(&sayings.to_bytes()).unwrap();
+        assert_eq!(format!("{restored:?}"), format!("{sayings:?}"));
+        assert!(Sayings::from_bytes(&sayings.to_bytes()[..20]).is_none());
+    }
+
+    #[test]
     fn provenance_is_unknown_after_eviction() {
         let mut sayings = Sayings::default();
-        sayings.add(Who::User, &"x".repeat(MOST_BYTES + 1));
+        sayings.add(Who::User, &"x".repeat(MAX_REMEMBERED_BYTES + 1));
         assert_eq!(sayings.first("eve"), None);
     }
 }

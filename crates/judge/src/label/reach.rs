@@ -44,7 +44,7 @@ impl TextReach {
             let changes = property.mode == Mode::Enforce && property.respond.max(property.unknown) >= Response::Redact;
             if changes {
                 collect_names(arena, *formula, &mut names);
-                collect_excuses(arena, *formula, true, &mut excuses);
+                collect_excuses(arena, *formula, &mut excuses);
                 data |= property.history == History::Subject;
             }
         }

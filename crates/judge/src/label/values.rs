@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use lictor_json::{Json, Number, Text};
 
 /// How many texts are cached as values; a log may contain any number.
-const MOST: usize = 50_000;
+const MAX_CACHED_TEXTS: usize = 50_000;
 
 /// The cached texts with their values.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ impl Values {
         if let Some(value) = self.0.get(text) {
             return value.clone();
         }
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_CACHED_TEXTS {
             self.0.clear();
         }
         let value = Value::text(text);

@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::label::{Labels, NameId};
 
 /// How many missing events a trail keeps of each gap: enough for witnesses, and verdicts do not need them.
-const MOST_KEPT: u64 = 64;
+const MAX_KEPT_EVENTS: u64 = 64;
 
 impl Session {
     /// Adds missing events, and returns what they violate in every case.
@@ -20,7 +20,7 @@ impl Session {
         let mut labels = Labels::default();
         let names = judge.prepared().plan.names.len() as NameId;
         (0..names).for_each(|name| labels.doubt(name, Vec::new()));
-        let kept = count.min(MOST_KEPT) as usize;
+        let kept = count.min(MAX_KEPT_EVENTS) as usize;
         without_numbers(self.trail.miss(judge.provers(), &labels, kept, self.state.steps, &violations))
     }
 }

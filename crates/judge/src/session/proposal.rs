@@ -9,7 +9,7 @@ use lictor_policy::Property;
 use super::{Session, Version};
 use crate::finding::Finding;
 use crate::trail::EventSummary;
-use crate::{HistoryEvent, Labeled, Violations};
+use crate::{HistoryEvent, LabeledEvent, Violations};
 
 /// An event that may become part of a session, and what it would violate. It knows the session and the state that it
 /// was made for.
@@ -25,7 +25,7 @@ pub struct Proposal {
     pub(super) base: Option<Box<Session>>,
     /// The state after the event.
     pub(super) standing: TraceState,
-    pub(super) labeled: Labeled,
+    pub(super) labeled: LabeledEvent,
     pub(super) violations: Violations,
     /// The event as witnesses describe it.
     pub(super) summary: EventSummary,

@@ -7,8 +7,8 @@ use lictor_logic::{Time, Verdict};
 
 use super::{Proposal, Session, SessionError, Version};
 use crate::finding::{DecidedBy, Finding};
-use crate::trail::{EventSummary, Later};
-use crate::{HistoryEvent, Judge, Labeled, Violation};
+use crate::trail::{EventSummary, TrailEnd};
+use crate::{HistoryEvent, Judge, LabeledEvent, Violation};
 
 impl Session {
     /// Returns what an event would newly violate. The session, and what is remembered across sessions, stay as they
@@ -22,7 +22,7 @@ impl Session {
         let whose = notes.whose.as_ref().unwrap_or(self.state.whose());
         let history_event = judge.history_event(whose, labels, event, step, || self.name().clone(), self.shows_content);
         let summary = EventSummary::new(event, step, self.shows_content);
-        let later = Later::event(labels, &summary, &violations);
+        let later = TrailEnd::event(labels, &summary, &violations);
         let mut findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
         let own = findings.len();
         doubts.append(&mut judge.doubts((&self.state.standing, &standing), &self.trail, &labeled, &violations));
@@ -86,7 +86,7 @@ impl Session {
         let mut behind = std::mem::replace(&mut self.state.standing, proposal.standing);
         judge.read(&mut behind, &proposal.labeled);
         *self.spare.get_mut() = Some(behind);
-        let Labeled { notes, mut labels, observation } = proposal.labeled;
+        let LabeledEvent { notes, mut labels, observation } = proposal.labeled;
         self.state.take(notes, &proposal.violations);
         self.trail.append(&mut labels, proposal.summary, &proposal.violations);
         judge.recycle(labels, observation);
@@ -124,7 +124,7 @@ impl Session {
         let labeled = judge.label(&self.state, event);
         let mut violations = judge.read(&mut self.state.standing, &labeled);
         self.state.spare_lost(&mut violations);
-        let Labeled { notes, mut labels, observation } = labeled;
+        let LabeledEvent { notes, mut labels, observation } = labeled;
         self.state.take(notes, &violations);
         let (whose, step, name) = (self.state.whose(), self.state.steps, || self.name().clone());
         let history_event = match is_wide {
@@ -132,7 +132,7 @@ impl Session {
             false => None,
         };
         let summary = EventSummary::new(event, step, self.shows_content);
-        let later = Later::event(&labels, &summary, &violations);
+        let later = TrailEnd::event(&labels, &summary, &violations);
         let findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
         self.trail.append(&mut labels, summary, &violations);
         judge.recycle(labels, observation);
@@ -157,7 +157,7 @@ impl Session {
         }
         self.renew();
         let violations = judge.tick(&mut self.state, now);
-        let findings = self.trail.findings(judge.provers(), &violations.broken, Later::Time(now));
+        let findings = self.trail.findings(judge.provers(), &violations.broken, TrailEnd::Time(now));
         self.trail.pass(now, &violations);
         without_numbers(findings)
     }
@@ -169,13 +169,28 @@ impl Session {
             let live = judge.live_verdict(&mut state, property);
             if live == Verdict::Inconclusive && judge.end_verdict(&mut state, property) == Verdict::Violated {
                 let broken = Violation { property, by: DecidedBy::End, binding: Vec::new() };
-                let mut finding = self.trail.finding(judge.provers(), &broken, Later::Nothing);
+                let mut finding = self.trail.finding(judge.provers(), &broken, TrailEnd::Nothing);
                 finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();
                 findings.push(finding);
             }
         }
         findings
+    }
+
+    /// Returns the open obligations, without those that only evidence could meet of which the session has none.
+    ///
+    /// A live session cannot know what other logs state. Without this, each session would end in a violation where the
+    /// application states no such evidence at all.
+    pub(crate) fn find_evident_owed(&self, judge: &mut Judge) -> Vec<Finding> {
+        let mut owed = self.find_owed(judge);
+        owed.retain(|finding| judge.has_evidence(&finding.property, |name| self.may_have_fact(judge, name)));
+        owed
+    }
+
+    /// Whether some event had, or may have had, a fact of that name.
+    fn may_have_fact(&self, judge: &Judge, name: &str) -> bool {
+        judge.prepared().plan.id(name).is_some_and(|name| self.trail.may_have_fact(name))
     }
 
     /// Makes an event part of the histories across sessions.

@@ -3,12 +3,12 @@
 use lictor_logic::{Ending, Facts, Moment, Time, Word, evaluate};
 
 use super::Trail;
-use crate::Prepared;
+use crate::PreparedPolicy;
 use crate::label::Labels;
 
 /// How many events are examined. This uses the definition of the logic, which is slow, and only after unknown facts. In
 /// longer trails, everything that may depend on unknown facts is unknown.
-const MOST_EVENTS: usize = 500;
+const MAX_EXAMINED_EVENTS: usize = 500;
 
 /// Whether it is unknown if a property holds at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,13 @@ impl Trail {
     }
 
     /// Returns whether unknown facts, now or before, leave it unknown if a property holds at an event after the trail.
-    pub(crate) fn doubt(&self, prepared: &Prepared, property: usize, labels: &Labels, time: Option<Time>) -> Doubt {
+    pub(crate) fn doubt(
+        &self,
+        prepared: &PreparedPolicy,
+        property: usize,
+        labels: &Labels,
+        time: Option<Time>,
+    ) -> Doubt {
         let asked = prepared.asked(property);
         let is_asked = |name| asked.contains(&name);
         let is_unknown_now = labels.unknown.iter().any(|(name, _)| is_asked(*name));
@@ -47,7 +53,7 @@ impl Trail {
             Moment::Tick(_) => None,
         });
         let positions: Vec<Facts> = positions.chain([now]).collect();
-        let is_whole = self.forgotten == 0 && self.begun.is_empty() && positions.len() <= MOST_EVENTS;
+        let is_whole = self.forgotten == 0 && self.begun.is_empty() && positions.len() <= MAX_EXAMINED_EVENTS;
         let answer = || evaluate(arena, *formula, &Word { positions: &positions, ending: Ending::Stops });
         if !is_whole || answer().is_none() { Doubt::Some } else { Doubt::None }
     }

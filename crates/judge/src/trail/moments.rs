@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lictor_logic::{Moment, Time};
 
-use super::{EventSummary, Later};
+use super::{EventSummary, TrailEnd};
 use crate::label::{Labels, Mark, NameId};
 
 /// The moments of a trail, in order.
@@ -19,14 +19,14 @@ pub(crate) struct Moments {
 
 #[derive(Clone, Debug)]
 struct Slot {
-    what: What,
+    what: MomentKind,
     /// Where its facts end.
     end: Mark,
 }
 
 /// The kind of a moment.
 #[derive(Clone, Debug)]
-enum What {
+enum MomentKind {
     Event(EventSummary),
     /// Time passed.
     Passed(Time),
@@ -38,12 +38,17 @@ impl Moments {
     }
 
     pub(crate) fn pass(&mut self, now: Time) {
-        self.slots.push(Slot { what: What::Passed(now), end: self.labels.end() });
+        self.slots.push(Slot { what: MomentKind::Passed(now), end: self.labels.end() });
     }
 
     pub(crate) fn add(&mut self, labels: &mut Labels, summary: EventSummary) {
         self.labels.append(labels);
-        self.slots.push(Slot { what: What::Event(summary), end: self.labels.end() });
+        self.slots.push(Slot { what: MomentKind::Event(summary), end: self.labels.end() });
+    }
+
+    /// Whether some event has a fact of that name.
+    pub(crate) fn has_fact(&self, name: NameId) -> bool {
+        self.labels.iter().any(|(known, _)| known == name)
     }
 
     /// Drops the oldest moments.
@@ -57,8 +62,8 @@ impl Moments {
     /// Returns the event of a moment; `None` for passing time.
     pub(crate) fn summary(&self, place: usize) -> Option<&EventSummary> {
         match &self.slots.get(place)?.what {
-            What::Event(summary) => Some(summary),
-            What::Passed(_) => None,
+            MomentKind::Event(summary) => Some(summary),
+            MomentKind::Passed(_) => None,
         }
     }
 
@@ -71,8 +76,8 @@ impl Moments {
     pub(crate) fn moment(&self, place: usize, names: &[Arc<str>], is_asked: impl Fn(NameId) -> bool) -> Moment {
         let Slot { what, end } = &self.slots[place];
         match what {
-            What::Passed(now) => Moment::Tick(*now),
-            What::Event(summary) => {
+            MomentKind::Passed(now) => Moment::Tick(*now),
+            MomentKind::Event(summary) => {
                 let start = self.start(place);
                 Moment::Position(self.labels.facts_between(start, *end, summary.time, names, is_asked))
             }
@@ -94,17 +99,17 @@ impl Moments {
     }
 }
 
-impl<'a> Later<'a> {
+impl<'a> TrailEnd<'a> {
     /// Returns the moments in order as the engine reads them, with the facts of some names.
     pub(super) fn moments(self, names: &[Arc<str>], is_asked: impl Fn(NameId) -> bool) -> Vec<Moment> {
         match self {
-            Later::Nothing => Vec::new(),
-            Later::Time(now) => vec![Moment::Tick(now)],
-            Later::Missing { labels, summary, count } => {
+            TrailEnd::Nothing => Vec::new(),
+            TrailEnd::Time(now) => vec![Moment::Tick(now)],
+            TrailEnd::Missing { labels, summary, count } => {
                 let facts = labels.facts_between(Mark::default(), labels.end(), summary.time, names, is_asked);
                 vec![Moment::Position(facts); count]
             }
-            Later::Event { labels, summary, .. } => {
+            TrailEnd::Event { labels, summary, .. } => {
                 let facts = labels.facts_between(Mark::default(), labels.end(), summary.time, names, is_asked);
                 let before = self.passed().map(Moment::Tick);
                 before.into_iter().chain([Moment::Position(facts)]).collect()
@@ -115,16 +120,16 @@ impl<'a> Later<'a> {
     /// Returns the time that passed before an event, if a deadline was in it.
     pub(super) fn passed(self) -> Option<Time> {
         match self {
-            Later::Event { summary, was_due: true, .. } => summary.time.map(|time| Time(time.0.saturating_sub(1))),
-            Later::Event { .. } | Later::Missing { .. } | Later::Nothing | Later::Time(_) => None,
+            TrailEnd::Event { summary, was_due: true, .. } => summary.time.map(|time| Time(time.0.saturating_sub(1))),
+            TrailEnd::Event { .. } | TrailEnd::Missing { .. } | TrailEnd::Nothing | TrailEnd::Time(_) => None,
         }
     }
 
     /// The event.
     pub(super) fn summary(self) -> Option<&'a EventSummary> {
         match self {
-            Later::Event { summary, .. } | Later::Missing { summary, .. } => Some(summary),
-            Later::Nothing | Later::Time(_) => None,
+            TrailEnd::Event { summary, .. } | TrailEnd::Missing { summary, .. } => Some(summary),
+            TrailEnd::Nothing | TrailEnd::Time(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lictor_logic::{After, Moment, Prover, Value, Witness, WitnessBasis};
 
-use super::{EventSummary, Later, Trail, TrailBudget};
+use super::{EventSummary, Trail, TrailBudget, TrailEnd};
 use crate::finding::{DecidedBy, Finding, WitnessEvent};
 use crate::{Provers, Violation};
 use lictor_event::{Kind, Source};
@@ -15,7 +15,7 @@ use lictor_policy::Property;
 /// Everything a finding is made of.
 pub(super) struct Case<'a> {
     pub(super) trail: &'a Trail,
-    pub(super) later: Later<'a>,
+    pub(super) later: TrailEnd<'a>,
     pub(super) broken: &'a Violation,
 }
 
@@ -154,7 +154,7 @@ impl WitnessEvent {
 /// Shortens a witness by naming facts that are missing everywhere only once: for a sum, only the events that add to it
 /// are of interest.
 fn gathered(mut proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
-    const MANY: usize = 3;
+    const MIN_GATHERED_STRETCHES: usize = 3;
     let Some(last) = proofs.last() else { return proofs };
     let is_one_session = proofs.iter().all(|proof| proof.session == last.session);
     let missing: BTreeSet<String> = proofs.iter().flat_map(|proof| &proof.absent).cloned().collect();
@@ -168,7 +168,7 @@ fn gathered(mut proofs: Vec<WitnessEvent>) -> Vec<WitnessEvent> {
         let holds = |proof: &WitnessEvent| proof.present.iter().any(|held| held.split('(').next() == Some(name));
         let within = proofs.iter().filter(|proof| (first..=end).contains(&proof.step));
         let told = within.filter(|proof| is_missing(proof) || holds(proof)).count();
-        if stretches < MANY || told != (end - first + 1) as usize {
+        if stretches < MIN_GATHERED_STRETCHES || told != (end - first + 1) as usize {
             continue;
         }
         proofs.iter_mut().for_each(|proof| proof.absent.retain(|other| *other != fact));

@@ -6,7 +6,7 @@ use lictor_logic::{Fact, Moment, Term, Time, Value};
 use serde::{Deserialize, Serialize};
 
 use super::{EventSummary, Trail};
-use crate::Prepared;
+use crate::PreparedPolicy;
 use crate::label::{Labels, Plan};
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
@@ -77,7 +77,7 @@ impl SavedTrail {
 
 impl Trail {
     /// Saves the moments from a number on; earlier parts are [put before them](SavedTrail::put_moments).
-    pub(crate) fn save(&self, prepared: &Prepared, from: usize) -> SavedTrail {
+    pub(crate) fn save(&self, prepared: &PreparedPolicy, from: usize) -> SavedTrail {
         let mut resets: Vec<_> = self.resets.iter().collect();
         resets.sort_unstable();
         let mut begun: Vec<_> = self.begun.iter().collect();
@@ -99,7 +99,7 @@ impl Trail {
     }
 
     /// Saves the last moments only, for data that is saved often; witnesses then reach back less far.
-    pub(crate) fn save_last(&self, prepared: &Prepared, most: usize) -> SavedTrail {
+    pub(crate) fn save_last(&self, prepared: &PreparedPolicy, most: usize) -> SavedTrail {
         let gone = self.moments.len().saturating_sub(most);
         let mut saved = self.save(prepared, self.forgotten + gone);
         saved.resets.iter_mut().for_each(|(_, _, place)| *place = place.saturating_sub(gone));
@@ -109,7 +109,7 @@ impl Trail {
     }
 
     /// Loads a trail. Entries of properties that the policy does not have are dropped.
-    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &Prepared) -> Trail {
+    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &PreparedPolicy) -> Trail {
         let mut trail = Trail::of(session);
         saved.moments.iter().for_each(|moment| trail.restore(moment, &prepared.plan));
         let known = |id: &Text| prepared.properties.iter().position(|property| property.id == *id);

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use lictor_event::annotator::{Annotation, Annotator, AnnotatorError, Annotators};
-use lictor_event::{Answer, Event, Kind, Says};
+use lictor_event::{Answer, AnswerValue, Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
-use lictor_judge::observer::{Feed, Observed};
+use lictor_judge::observer::{Feed, FeedEntry};
 use lictor_logic::{Fact, Time};
 use lictor_policy::{FileResolver, Policy};
 
@@ -30,7 +30,7 @@ fn guard() -> Guard {
     Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
 }
 
-fn threatens(says: Says) -> Answer {
+fn threatens(says: AnswerValue) -> Answer {
     Answer::new(Fact::new("threatens", []), says)
 }
 
@@ -52,17 +52,17 @@ fn decided_after(answers: Vec<Answer>) -> Action {
 #[test]
 fn answers_make_facts_known_absent_or_unknown() {
     assert_eq!(decided_after(vec![]), Action::Forward);
-    assert_eq!(decided_after(vec![threatens(Says::Yes)]), Action::Block);
-    assert_eq!(decided_after(vec![threatens(Says::No)]), Action::Forward);
-    assert_eq!(decided_after(vec![threatens(Says::Unclear)]), Action::Ask);
-    assert_eq!(decided_after(vec![threatens(Says::Failed)]), Action::Ask);
+    assert_eq!(decided_after(vec![threatens(AnswerValue::Yes)]), Action::Block);
+    assert_eq!(decided_after(vec![threatens(AnswerValue::No)]), Action::Forward);
+    assert_eq!(decided_after(vec![threatens(AnswerValue::Unclear)]), Action::Ask);
+    assert_eq!(decided_after(vec![threatens(AnswerValue::Failed)]), Action::Ask);
 }
 
 #[test]
 fn contradicting_answers_leave_a_fact_unknown() {
-    assert_eq!(decided_after(vec![threatens(Says::Yes), threatens(Says::No)]), Action::Ask);
-    assert_eq!(decided_after(vec![threatens(Says::Failed), threatens(Says::No)]), Action::Forward);
-    let labeled = Event { labels: vec!["threatens".into()], ..message(vec![threatens(Says::No)]) };
+    assert_eq!(decided_after(vec![threatens(AnswerValue::Yes), threatens(AnswerValue::No)]), Action::Ask);
+    assert_eq!(decided_after(vec![threatens(AnswerValue::Failed), threatens(AnswerValue::No)]), Action::Forward);
+    let labeled = Event { labels: vec!["threatens".into()], ..message(vec![threatens(AnswerValue::No)]) };
     let mut guard = guard();
     guard.decide(labeled, None);
     assert_eq!(guard.decide(payment(), None).action, Action::Ask);
@@ -85,7 +85,7 @@ impl Annotator for Keyword {
     fn annotate(&self, events: &[&Event]) -> Vec<Result<Annotation, AnnotatorError>> {
         assert!(!self.is_broken, "the annotator is broken");
         let says = |event: &&Event| event.text.as_deref().is_some_and(|text| text.contains("or else"));
-        let answer = |event| threatens(if says(event) { Says::Yes } else { Says::No });
+        let answer = |event| threatens(if says(event) { AnswerValue::Yes } else { AnswerValue::No });
         events.iter().map(|event| Ok(answer(event).into())).collect()
     }
 }
@@ -108,15 +108,15 @@ fn observer_sees_decisions_and_findings_in_order() {
     let mut guard = guard().observed_by(feed);
     guard.decide(Event { time: Some(Time(0)), ..payment() }, None);
     guard.tick(Time(61_000_000_000));
-    guard.decide(message(vec![threatens(Says::Yes)]), None);
+    guard.decide(message(vec![threatens(AnswerValue::Yes)]), None);
     guard.decide(payment(), None);
     let seen: Vec<String> = reader
         .read()
         .entries
         .iter()
         .map(|entry| match &**entry {
-            Observed::Decision(decision) => decision.action.name().to_owned(),
-            Observed::Finding(finding) => finding.property.id.to_string(),
+            FeedEntry::Decision(decision) => decision.action.name().to_owned(),
+            FeedEntry::Finding(finding) => finding.property.id.to_string(),
             _ => "notice".to_owned(),
         })
         .collect();
