@@ -74,6 +74,10 @@ impl<'a> Batches<'a> {
         Batches { inputs, options, next: 0, current: None, files: Vec::new(), faults: Vec::new() }
     }
 
+    pub(super) fn options(&self) -> &'a AuditOptions {
+        self.options
+    }
+
     /// Adds to the number of events of a file.
     pub(super) fn add_events(&mut self, file: usize, events: u64) {
         if let Some(Some(file)) = self.files.get_mut(file) {
@@ -95,8 +99,8 @@ impl<'a> Batches<'a> {
             Ok(batch) => batch,
             Err(error) => {
                 self.files.resize(file + 1, None);
-                let (name, message) = (Arc::clone(input.name()), error.to_string());
-                self.faults.push(Fault { file: name, line: 1, column: None, code: "input.unreadable", message });
+                let (name, message) = (Arc::clone(input.name()), error.describe_without_path());
+                self.faults.push(Fault { file: name, line: 1, column: None, code: input::UNREADABLE, message });
                 None
             }
         }
@@ -117,7 +121,7 @@ impl<'a> Batches<'a> {
         match chunks.next() {
             None => Ok(Some(Batch { file, format, work: BatchContent::File(vec![first]) })),
             Some(second) => {
-                let mut decoder = format.decoder();
+                let mut decoder = self.options.decoder(format);
                 let mut decoded = DecodedEvents::default();
                 let bytes = first.size() + second.size();
                 feed_decoder(&[first, second], decoder.as_mut(), &mut decoded);
@@ -165,9 +169,9 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// Decodes chunks with a new decoder.
-fn decode_chunks(format: Format, chunks: &[Chunk]) -> DecodedEvents {
-    let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
+/// Decodes chunks with a new decoder, to the end.
+fn decode_chunks(mut decoder: Box<dyn Decoder>, chunks: &[Chunk]) -> DecodedEvents {
+    let mut decoded = DecodedEvents::default();
     feed_decoder(chunks, decoder.as_mut(), &mut decoded);
     decoder.finish(&mut decoded);
     decoded
@@ -188,16 +192,16 @@ impl Batch {
     }
 
     /// Decodes all its events.
-    pub(super) fn decode(self) -> DecodedEvents {
+    pub(super) fn decode(self, options: &AuditOptions) -> DecodedEvents {
         match self.work {
             BatchContent::Decoded(decoded, _) => decoded,
-            BatchContent::Chunk(chunk) => decode_chunks(self.format, &[chunk]),
-            BatchContent::File(chunks) => decode_chunks(self.format, &chunks),
+            BatchContent::Chunk(chunk) => decode_chunks(options.decoder(self.format), &[chunk]),
+            BatchContent::File(chunks) => decode_chunks(options.decoder(self.format), &chunks),
         }
     }
 
     /// Divides it among the shards.
-    pub(super) fn divide(self, hasher: &RandomState, shards: usize) -> ShardedBatch {
+    pub(super) fn divide(self, hasher: &RandomState, shards: usize, options: &AuditOptions) -> ShardedBatch {
         let (file, format) = (self.file, self.format);
         let mut batch = ShardedBatch {
             file,
@@ -213,7 +217,10 @@ impl Batch {
                 batch.bytes = bytes;
                 batch.add_decoded(decoded, hasher);
             }
-            BatchContent::Chunk(chunk) if format == Format::Native && chunk.is_lines() => {
+            // A line is read quickly where its session is named in the usual place.
+            BatchContent::Chunk(chunk)
+                if format == Format::Native && chunk.is_lines() && options.session_key.is_none() =>
+            {
                 batch.bytes = chunk.size();
                 if shards > 1 {
                     batch.divide_lines(&chunk, hasher);
@@ -224,11 +231,11 @@ impl Batch {
             }
             BatchContent::Chunk(chunk) => {
                 batch.bytes = chunk.size();
-                batch.add_decoded(decode_chunks(format, &[chunk]), hasher);
+                batch.add_decoded(decode_chunks(options.decoder(format), &[chunk]), hasher);
             }
             BatchContent::File(chunks) => {
                 batch.bytes = chunks.iter().map(Chunk::size).sum();
-                batch.add_decoded(decode_chunks(format, &chunks), hasher);
+                batch.add_decoded(decode_chunks(options.decoder(format), &chunks), hasher);
             }
         }
         batch

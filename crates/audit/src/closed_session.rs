@@ -1,7 +1,8 @@
 //! Sessions that were judged, and what identifies them.
 
-use crate::report::SessionReport;
+use crate::report::{PropertyOutcome, SessionReport};
 use crate::session_records::SessionRecords;
+use lictor_event::order::GapCause;
 use lictor_json::Text;
 
 /// The place of an event: file, line, index among the events of its batch.
@@ -26,5 +27,21 @@ pub(super) struct ClosedSession {
     pub(super) is_suspect: bool,
     /// Whether some of its events were out of order.
     pub(super) is_unordered: bool,
+    /// Whether some event had a fact that a property asks for.
+    pub(super) has_facts: bool,
     pub(super) records: SessionRecords,
+}
+
+impl ClosedSession {
+    /// Withdraws the outcomes of properties that lack the evidence they need. A session that is suspect for nothing
+    /// else need not be replayed.
+    pub(super) fn withdraw_unjudged(&mut self, is_judged: &[bool]) {
+        for (outcome, is_judged) in self.report.outcomes.iter_mut().zip(is_judged) {
+            if !is_judged {
+                *outcome = PropertyOutcome::unjudged();
+            }
+        }
+        let is_repeated = self.report.gaps.iter().any(|gap| gap.cause == GapCause::Repeated);
+        self.is_suspect &= is_repeated || self.report.outcomes.iter().any(PropertyOutcome::is_broken);
+    }
 }

@@ -1,58 +1,167 @@
-//! Coverage: which properties a log exercises. A property whose facts never hold is not exercised.
+//! Coverage: what a log puts to the test. A property is not exercised if nothing occurs that could violate it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::batch::Batches;
-use super::{AuditError, AuditOptions};
-use lictor_decode::input::Input;
-use lictor_judge::Judge;
+use lictor_event::{Event, Kind};
+use lictor_json::Text;
+use lictor_judge::{Coverage, Judge, PropertyGap};
+use lictor_logic::{Atom, Term, Value};
 use lictor_policy::Property;
+use rustc_hash::FxHashSet;
 
-/// A property, and its facts that never held.
+/// The most names of tools that are kept, for the nearest name.
+const MAX_TOOLS: usize = 10_000;
+
+/// What a log does not put to the test.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LogCoverage {
+    /// The properties with facts that never occur, in the order of the policy.
+    pub gaps: Vec<UnexercisedProperty>,
+    /// How many sessions have no fact that any property asks for.
+    pub silent_sessions: usize,
+}
+
+/// A property, and its facts that never occur.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UnexercisedProperty {
     /// The property.
     pub property: Arc<Property>,
-    /// Its facts that held at no event.
-    pub missing: Vec<Arc<str>>,
-    /// Whether none of its facts ever held, so that the log does not exercise it at all.
+    /// Its facts that occur at no event.
+    pub missing: Vec<MissingFact>,
+    /// Whether nothing occurs that could violate it, or that could show whether it holds.
     pub entirely: bool,
+    /// The evidence that it needs, if the logs state none of it: its sessions are not judged.
+    pub lacking: Vec<Text>,
 }
 
-/// Returns the properties with a fact that holds at no event of the inputs.
-pub fn find_unexercised(
-    judge: &Judge,
-    inputs: &[Input],
-    options: &AuditOptions,
-) -> Result<Vec<UnexercisedProperty>, AuditError> {
-    let mut judge = judge.fork();
-    let mut held = vec![false; judge.fact_names().len()];
-    let mut follower = judge.follow();
-    let mut events = 0;
-    let mut batches = Batches::new(inputs, options);
-    for batch in batches.by_ref() {
-        let decoded = batch.decode();
-        for event in &decoded.events {
-            follower.advance(event);
-            follower.mark_facts(&mut held);
+/// A fact that a property asks for and that never occurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MissingFact {
+    /// The fact, as the property writes it.
+    pub fact: Text,
+    /// The name of a tool in the log that is like the one the fact names.
+    pub nearest: Option<Text>,
+}
+
+impl LogCoverage {
+    /// Returns the properties that nothing in the log could violate, and those that lack the evidence they need.
+    pub fn unexercised(&self) -> impl Iterator<Item = &UnexercisedProperty> {
+        self.gaps.iter().filter(|gap| gap.entirely)
+    }
+
+    /// Returns the properties that were not judged, as the log states none of the evidence they need.
+    pub fn lacking(&self) -> impl Iterator<Item = &UnexercisedProperty> {
+        self.gaps.iter().filter(|gap| !gap.lacking.is_empty())
+    }
+}
+
+/// What one thread has seen of a log.
+#[derive(Debug)]
+pub(crate) struct SeenFacts {
+    facts: Coverage,
+    tools: FxHashSet<Text>,
+}
+
+impl SeenFacts {
+    pub(crate) fn new(judge: &Judge) -> SeenFacts {
+        SeenFacts { facts: judge.start_coverage(), tools: FxHashSet::default() }
+    }
+
+    /// Notes the event that was judged last.
+    pub(crate) fn note(&mut self, judge: &Judge, event: &Event) {
+        if let (Kind::ToolCall, Some(tool)) = (&event.kind, &event.tool)
+            && !self.tools.contains(tool)
+            && self.tools.len() < MAX_TOOLS
+        {
+            self.tools.insert(tool.clone());
         }
-        events += decoded.events.len();
+        judge.mark_coverage(&mut self.facts);
     }
-    if events == 0 {
-        let (files, faults) = batches.into_files();
-        return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
+
+    /// Whether the event that was judged last has a fact that some property asks for.
+    pub(crate) fn is_asked(&self, judge: &Judge) -> bool {
+        judge.has_asked_fact(&self.facts)
     }
-    let mut unexercised = Vec::new();
-    let absent: HashSet<&Arc<str>> =
-        judge.fact_names().iter().zip(&held).filter(|(_, held)| !**held).map(|(name, _)| name).collect();
-    for (number, property) in judge.properties().iter().enumerate() {
-        let asked = judge.fact_names_of(number);
-        let missing: Vec<Arc<str>> = asked.iter().filter(|name| absent.contains(name)).cloned().collect();
-        if !missing.is_empty() {
-            let entirely = missing.len() == asked.len();
-            unexercised.push(UnexercisedProperty { property: Arc::clone(property), missing, entirely });
+
+    pub(crate) fn merge(&mut self, other: SeenFacts) {
+        self.facts.merge(&other.facts);
+        self.tools.extend(other.tools);
+    }
+
+    /// Returns, for each property, whether the log has the evidence it needs.
+    pub(crate) fn judged_properties(&self, judge: &Judge) -> Vec<bool> {
+        (0..judge.properties().len()).map(|property| !judge.lacks_evidence(&self.facts, property)).collect()
+    }
+
+    /// Returns what was not seen.
+    pub(crate) fn into_coverage(self, judge: &Judge, silent_sessions: usize) -> LogCoverage {
+        let mut tools: Vec<Text> = self.tools.into_iter().collect();
+        tools.sort_unstable();
+        let describe = |gap: PropertyGap| UnexercisedProperty {
+            property: Arc::clone(&judge.properties()[gap.property]),
+            missing: gap.missing.iter().map(|atom| describe_missing(atom, &tools)).collect(),
+            entirely: gap.is_unexercised,
+            lacking: match gap.lacks_evidence {
+                true => judge.properties()[gap.property].needs.clone(),
+                false => Vec::new(),
+            },
+        };
+        LogCoverage { gaps: judge.find_gaps(&self.facts).into_iter().map(describe).collect(), silent_sessions }
+    }
+}
+
+fn describe_missing(atom: &Atom, tools: &[Text]) -> MissingFact {
+    let names_tool = matches!(&*atom.name, "tool_call" | "tool_result" | "tool_failed");
+    let nearest = match atom.terms.first() {
+        Some(Term::Value(Value::Text(asked))) if names_tool => find_nearest(asked, tools),
+        _ => None,
+    };
+    let fact = match atom.terms.iter().any(|term| matches!(term, Term::Value(_))) {
+        true => atom.to_string().into(),
+        // Without values of its own, the name says it all.
+        false => Text::from(&*atom.name),
+    };
+    MissingFact { fact, nearest: nearest.cloned() }
+}
+
+/// Returns the tool whose name shares the most words with the asked one.
+fn find_nearest<'a>(asked: &str, tools: &'a [Text]) -> Option<&'a Text> {
+    let asked = split_words(asked);
+    let shared = |tool: &Text| split_words(tool).iter().filter(|word| asked.contains(word)).count();
+    let score = |tool: &&Text| (shared(tool), std::cmp::Reverse(split_words(tool).len()));
+    // The first of several equals, in the order of the alphabet.
+    tools.iter().rev().max_by_key(score).filter(|tool| shared(tool) > 0)
+}
+
+/// Splits a name into its words: `refundOrder` and `refund_order` are the same two.
+fn split_words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    for letter in name.chars() {
+        if letter.is_uppercase() || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
         }
     }
-    Ok(unexercised)
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_tool_shares_most_words() {
+        let tools = ["get_order", "refund_order", "RefundAll", "send_email"].map(Text::from);
+        let nearest = |asked: &str| find_nearest(asked, &tools).map(|tool| tool.to_string());
+        assert_eq!(nearest("refund").as_deref(), Some("refund_order"));
+        assert_eq!(nearest("refund-all").as_deref(), Some("RefundAll"));
+        assert_eq!(nearest("refundOrder").as_deref(), Some("refund_order"));
+        assert_eq!(nearest("delete"), None);
+    }
 }

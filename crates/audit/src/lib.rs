@@ -7,8 +7,12 @@ mod batch;
 mod closed_session;
 pub mod comparison;
 mod coverage;
+mod inventory;
+mod join;
+mod options;
 mod replay;
 pub mod report;
+mod sayings_spool;
 mod session_records;
 mod sessions;
 mod shard;
@@ -20,20 +24,24 @@ mod worker_pool;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::RandomState;
+use std::sync::Arc;
 
-use lictor_logic::Time;
 use rayon::prelude::*;
 
 use crate::report::{FileReport, Report};
-pub use coverage::{UnexercisedProperty, find_unexercised};
-use lictor_decode::input::{Input, InputError, InputLimits};
-use lictor_decode::{Fault, Format};
-use lictor_event::order::ReorderWindow;
+use coverage::SeenFacts;
+pub use coverage::{LogCoverage, MissingFact, UnexercisedProperty};
+pub use inventory::{Inventory, ToolUse, take_inventory};
+use join::JoinEntries;
+pub use join::{JoinReport, UnmatchedEntry};
+use lictor_decode::Fault;
+use lictor_decode::input::{Input, InputError};
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::SessionError;
 use lictor_policy::Suppression;
 use lictor_policy::glob::Glob;
+pub use options::AuditOptions;
 pub use sessions::{SessionEvents, sessions};
 
 use batch::Batches;
@@ -43,43 +51,6 @@ use shared_history::HistoryEntry;
 
 /// The most threads; more only compete, since every batch is divided among all of them.
 const MAX_THREADS: usize = 256;
-
-/// The options of an audit.
-#[derive(Clone, Debug)]
-pub struct AuditOptions {
-    /// The format of all files; none detects it for each.
-    pub format: Option<Format>,
-    /// The number of threads, 256 at most; none means one for each core.
-    pub threads: Option<usize>,
-    /// Whether witnesses show content: texts, arguments and results.
-    pub content: bool,
-    /// Evaluates deadlines as of this time; none evaluates them up to the last event.
-    pub as_of: Option<Time>,
-    /// Today, by which suppressions expire.
-    pub today: Option<jiff::civil::Date>,
-    /// How far numbered events may come out of order; none ignores the numbers and judges events as
-    /// they come.
-    pub reorder: Option<ReorderWindow>,
-    /// Fingerprints of known findings, which are not reported again.
-    pub baseline: HashSet<String>,
-    /// The limits of the inputs.
-    pub limits: InputLimits,
-}
-
-impl Default for AuditOptions {
-    fn default() -> AuditOptions {
-        AuditOptions {
-            format: None,
-            threads: None,
-            content: false,
-            as_of: None,
-            today: None,
-            reorder: Some(ReorderWindow::default()),
-            baseline: HashSet::new(),
-            limits: InputLimits::default(),
-        }
-    }
-}
 
 /// Why an audit failed.
 #[derive(Debug)]
@@ -98,6 +69,8 @@ pub enum AuditError {
     Threads(String),
     /// The judge refused a session.
     Session(SessionError),
+    /// The entries of other systems cannot be joined, and why.
+    Join(String),
 }
 
 impl fmt::Display for AuditError {
@@ -114,6 +87,7 @@ impl fmt::Display for AuditError {
             }
             AuditError::Threads(message) => write!(f, "cannot start threads: {message}"),
             AuditError::Session(error) => error.fmt(f),
+            AuditError::Join(message) => f.write_str(message),
         }
     }
 }
@@ -124,7 +98,7 @@ impl std::error::Error for AuditError {
         match self {
             AuditError::Input(error) => error.source(),
             AuditError::Session(error) => error.source(),
-            AuditError::NoEvents { .. } | AuditError::Threads(_) => None,
+            AuditError::NoEvents { .. } | AuditError::Threads(_) | AuditError::Join(_) => None,
         }
     }
 }
@@ -145,6 +119,9 @@ impl From<InputError> for AuditError {
 pub trait Progress: Sync {
     /// Reports that so many more bytes were read and events judged.
     fn advanced(&self, bytes: u64, events: u64);
+
+    /// Reports that witnesses were found in so many sessions, of all that have findings.
+    fn explained(&self, _sessions: usize, _all: usize) {}
 }
 
 /// Ignores the progress.
@@ -178,25 +155,39 @@ fn run(
     progress: &dyn Progress,
     threads: usize,
 ) -> Result<Report, AuditError> {
-    let mut batches = Batches::new(inputs, options);
-    // Session names come from the log: with a random seed, no log can make their hashes collide.
-    let hasher = RandomState::new();
-    let mut shards: Vec<Shard> = (0..threads).map(|_| Shard::new(judge.fork(), hasher.clone(), options)).collect();
-    let mut faults = worker_pool::judge_all(&mut batches, &mut shards, &hasher, progress);
-    let (files, mut unreadable) = batches.into_files();
-    faults.append(&mut unreadable);
-    if files.iter().flatten().all(|file| file.events == 0) {
-        return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
+    let (entries, mut join_faults) = join::read_entries(&options.join, &options.limits)?;
+    let joins = Arc::new(JoinEntries::new(entries, options.join.len()));
+    let mut pass = judge_sessions(judge, inputs, options, &joins, progress, threads)?;
+    if joins.exclude_ambiguous() {
+        drop(pass);
+        pass = judge_sessions(judge, inputs, options, &joins, &(), threads)?;
     }
-    shards.par_iter_mut().for_each(Shard::release_waiting);
+    let FirstPass { mut shards, files, mut faults } = pass;
+    faults.append(&mut join_faults);
     let history: Vec<HistoryEntry> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.history)).collect();
+    let mut seen = SeenFacts::new(judge);
+    for shard in &mut shards {
+        seen.merge(std::mem::replace(&mut shard.seen, SeenFacts::new(judge)));
+    }
     let closed: Result<Vec<Vec<ClosedSession>>, SessionError> =
         shards.into_par_iter().map(|shard| shard.close_sessions(options.as_of)).collect();
     let mut closed: Vec<ClosedSession> = closed?.into_iter().flatten().collect();
     closed.par_sort_unstable_by_key(|session| session.order);
-    let mut findings = replay::find_witnesses(judge, inputs, &files, &mut closed, options)?;
+    let is_judged = seen.judged_properties(judge);
+    closed.par_iter_mut().for_each(|session| session.withdraw_unjudged(&is_judged));
+    let joined = Some(&*joins).filter(|joins| !joins.is_empty());
+    let mut findings = replay::find_witnesses(judge, inputs, &files, &mut closed, options, joined, progress)?;
+    let unjudged: HashSet<&str> = judge
+        .properties()
+        .iter()
+        .zip(&is_judged)
+        .filter(|(_, is_judged)| !**is_judged)
+        .map(|(property, _)| property.id.as_str())
+        .collect();
+    findings.retain(|finding| !unjudged.contains(finding.property.id.as_str()));
     shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of)?;
     let (findings, known) = split_known(findings, &options.baseline);
+    let silent_sessions = closed.iter().filter(|session| !session.has_facts).count();
     let mut report = Report {
         policy: judge.policy().clone(),
         properties: judge.properties().to_vec(),
@@ -205,9 +196,44 @@ fn run(
         findings,
         faults,
         known,
+        coverage: seen.into_coverage(judge, silent_sessions),
+        join: joins.report(),
     };
     mark_accepted(&mut report.findings, judge.suppressions(), options.today);
     Ok(report)
+}
+
+/// All sessions after the first pass over the logs, not closed yet.
+struct FirstPass {
+    shards: Vec<Shard>,
+    /// The report of each input; none for unreadable ones.
+    files: Vec<Option<FileReport>>,
+    faults: Vec<Fault>,
+}
+
+/// Judges all sessions once, without witnesses.
+fn judge_sessions(
+    judge: &Judge,
+    inputs: &[Input],
+    options: &AuditOptions,
+    joins: &Arc<JoinEntries>,
+    progress: &dyn Progress,
+    threads: usize,
+) -> Result<FirstPass, AuditError> {
+    let mut batches = Batches::new(inputs, options);
+    // Session names come from the log: with a random seed, no log can make their hashes collide.
+    let hasher = RandomState::new();
+    let joins = Some(joins).filter(|joins| !joins.is_empty());
+    let start_shard = |_| Shard::new(judge.fork(), hasher.clone(), options, joins.cloned());
+    let mut shards: Vec<Shard> = (0..threads).map(start_shard).collect();
+    let mut faults = worker_pool::judge_all(&mut batches, &mut shards, &hasher, progress);
+    let (files, mut unreadable) = batches.into_files();
+    faults.append(&mut unreadable);
+    if files.iter().flatten().all(|file| file.events == 0) {
+        return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
+    }
+    shards.par_iter_mut().for_each(Shard::release_waiting);
+    Ok(FirstPass { shards, files, faults })
 }
 
 fn split_known(findings: Vec<Finding>, baseline: &HashSet<String>) -> (Vec<Finding>, usize) {

@@ -6,12 +6,13 @@ use lictor_logic::Verdict;
 use rayon::prelude::*;
 
 use super::closed_session::{ClosedSession, SessionKey};
-use super::{AuditError, AuditOptions};
+use super::join::{JoinCursor, JoinEntries};
+use super::{AuditError, AuditOptions, Progress};
 use crate::report::FileReport;
 use lictor_decode::input::{Chunk, Input};
 use lictor_decode::{DecodedEvents, Format};
 use lictor_event::Event;
-use lictor_event::order::{GapCause, ReorderBuffer, ReorderWindow, Sequenced};
+use lictor_event::order::{GapCause, ReorderBuffer, ReorderWindow, SequenceStep};
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::{Session, SessionError};
@@ -26,9 +27,13 @@ pub(super) fn find_witnesses(
     files: &[Option<FileReport>],
     sessions: &mut [ClosedSession],
     options: &AuditOptions,
+    joins: Option<&JoinEntries>,
+    progress: &dyn Progress,
 ) -> Result<Vec<Finding>, AuditError> {
     let mut suspects: Vec<&mut ClosedSession> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
     let mut findings = Vec::new();
+    let all = suspects.len();
+    progress.explained(0, all);
     let mut rest = &mut suspects[..];
     while !rest.is_empty() {
         let mut events = 0;
@@ -44,9 +49,13 @@ pub(super) fn find_witnesses(
         let found: Result<Vec<Vec<Finding>>, SessionError> = group
             .par_iter_mut()
             .zip(events)
-            .map_init(|| judge.fork(), |judge, (session, events)| replay_session(judge, session, &events, options))
+            .map_init(
+                || judge.fork(),
+                |judge, (session, events)| replay_session(judge, session, &events, options, joins),
+            )
             .collect();
         findings.extend(found?.into_iter().flatten());
+        progress.explained(all - rest.len(), all);
     }
     Ok(findings)
 }
@@ -95,7 +104,7 @@ fn decode_records(
 ) -> Result<Vec<Event>, AuditError> {
     let mut chunks = input.chunks(&options.limits)?;
     if !format.records_stand_alone() {
-        let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
+        let (mut decoder, mut decoded) = (options.decoder(format), DecodedEvents::default());
         for chunk in chunks {
             chunk.decode(None, decoder.as_mut(), &mut decoded);
         }
@@ -103,7 +112,7 @@ fn decode_records(
         return Ok(decoded.events);
     }
     let decode_chunk = |chunk: Chunk| {
-        let (mut decoder, mut decoded) = (format.decoder(), DecodedEvents::default());
+        let (mut decoder, mut decoded) = (options.decoder(format), DecodedEvents::default());
         let range = chunk.indices();
         let from = indices.partition_point(|index| *index < range.start);
         let to = indices.partition_point(|index| *index < range.end);
@@ -127,12 +136,24 @@ fn replay_session(
     closed: &mut ClosedSession,
     events: &[Event],
     options: &AuditOptions,
+    joins: Option<&JoinEntries>,
 ) -> Result<Vec<Finding>, SessionError> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();
     }
     let mut findings = Vec::new();
+    let mut join = joins.map(|joins| (joins, JoinCursor::new(joins, closed.report.name.clone())));
+    let mut observe = |session: &mut Session, judge: &mut Judge, event: &Event| {
+        let mut found = Vec::new();
+        if let Some((joins, cursor)) = &mut join {
+            for number in cursor.take_before(joins, judge, event) {
+                found.append(&mut session.observe_alone(judge, joins.event(number))?);
+            }
+        }
+        found.append(&mut session.observe_alone(judge, event)?);
+        Ok::<Vec<Finding>, SessionError>(found)
+    };
     // A session whose events are all in the order of their numbers is replayed as it is.
     let numbered = options.reorder.filter(|_| closed.is_unordered);
     match numbered {
@@ -143,21 +164,26 @@ fn replay_session(
                 let next = || {
                     turns[place..]
                         .iter()
-                        .find_map(|turn| if let Sequenced::Event(event) = turn { event.time } else { None })
+                        .find_map(|turn| if let SequenceStep::Event(event) = turn { event.time } else { None })
                 };
                 match turn {
-                    Sequenced::Event(event) => findings.append(&mut session.observe_alone(judge, event)?),
-                    Sequenced::Missing(first, last) => {
+                    SequenceStep::Event(event) => findings.append(&mut observe(&mut session, judge, event)?),
+                    SequenceStep::Missing(first, last) => {
                         findings.append(&mut session.miss(judge, last.abs_diff(*first).saturating_add(1), next())?);
                     }
-                    Sequenced::Late(_) | Sequenced::Again(_) => {}
+                    SequenceStep::Late(_) | SequenceStep::Again(_) => {}
                 }
             }
         }
         None => {
             for event in events {
-                findings.append(&mut session.observe_alone(judge, event)?);
+                findings.append(&mut observe(&mut session, judge, event)?);
             }
+        }
+    }
+    if let Some((joins, cursor)) = &mut join {
+        for number in cursor.finish().after {
+            findings.append(&mut session.observe_alone(judge, joins.event(number))?);
         }
     }
     if let Some(now) = options.as_of {
@@ -168,14 +194,14 @@ fn replay_session(
 }
 
 /// Returns the events of a session as they were judged.
-fn sort_events<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<Sequenced<&'e Event>> {
+fn sort_events<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<SequenceStep<&'e Event>> {
     let (mut order, mut turns) = (ReorderBuffer::default(), Vec::with_capacity(events.len()));
     for event in events {
         match event.seq {
             Some(number) if !order.admits(number) => {
                 turns.append(&mut order.take(number, event.time, event, window));
             }
-            _ => turns.push(Sequenced::Event(event)),
+            _ => turns.push(SequenceStep::Event(event)),
         }
     }
     turns.append(&mut order.finish());
@@ -185,16 +211,16 @@ fn sort_events<'e>(events: &'e [Event], window: &ReorderWindow) -> Vec<Sequenced
 impl ClosedSession {
     /// Separates duplicate events from different events with one number. The latter make satisfied properties
     /// inconclusive, since it is unknown which of them happened.
-    fn compare_repeated(&mut self, turns: &[Sequenced<&Event>]) {
+    fn compare_repeated(&mut self, turns: &[SequenceStep<&Event>]) {
         let first = |number: Option<i64>| {
             turns.iter().find_map(|turn| match turn {
-                Sequenced::Event(event) | Sequenced::Late(event) if event.seq == number => Some(*event),
+                SequenceStep::Event(event) | SequenceStep::Late(event) if event.seq == number => Some(*event),
                 _ => None,
             })
         };
         let is_same = |one: &Event, other: &Event| Event { source: one.source.clone(), ..other.clone() } == *one;
         let mut again =
-            turns.iter().filter_map(|turn| if let Sequenced::Again(event) = turn { Some(*event) } else { None });
+            turns.iter().filter_map(|turn| if let SequenceStep::Again(event) = turn { Some(*event) } else { None });
         for gap in self.report.gaps.iter_mut().filter(|gap| gap.cause == GapCause::Repeated) {
             let Some(event) = again.next() else { break };
             if !first(event.seq).is_some_and(|first| is_same(first, event)) {

@@ -4,6 +4,9 @@
 //! locale or the order of a hash table. Text from a log is untrusted, and each writer keeps it from becoming anything
 //! else: an escape sequence of a terminal, markup, a link, a script.
 
+mod coverage_words;
+mod fold;
+mod headline;
 pub mod html;
 pub mod json;
 mod json_layout;
@@ -20,6 +23,8 @@ use std::sync::Arc;
 
 use lictor_logic::Verdict;
 
+use crate::coverage::LogCoverage;
+use crate::join::JoinReport;
 use lictor_decode::{Fault, Format};
 use lictor_event::order::Gap;
 use lictor_json::Text;
@@ -49,6 +54,10 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// How many findings are in the baseline; they are not among the findings.
     pub known: usize,
+    /// What the logs do not put to the test.
+    pub coverage: LogCoverage,
+    /// How entries of other systems were joined to the logs.
+    pub join: JoinReport,
 }
 
 /// A file that was read.
@@ -88,6 +97,8 @@ pub struct PropertyOutcome {
     pub violated_at_step: Option<u32>,
     /// The number of violations.
     pub violations: u32,
+    /// Whether the logs have the evidence that the property needs; if not, its verdict is inconclusive and counts nowhere.
+    pub is_judged: bool,
 }
 
 impl Report {
@@ -101,6 +112,11 @@ impl Report {
         self.sessions.iter().flat_map(|session| session.gaps.iter().map(move |gap| (session, gap)))
     }
 
+    /// Whether nothing in the logs could violate any property, so that no violations mean nothing.
+    pub fn is_unexercised(&self) -> bool {
+        self.coverage.unexercised().count() == self.properties.len()
+    }
+
     /// Returns the totals.
     pub fn totals(&self) -> Totals {
         Totals::new(self)
@@ -108,9 +124,10 @@ impl Report {
 }
 
 impl SessionReport {
-    /// Returns the worst verdict of any property. One that was violated and then reset counts as violated.
+    /// Returns the worst verdict of any judged property. One that was violated and then reset counts as violated.
     pub fn verdict(&self) -> Verdict {
-        let worst = self.outcomes.iter().map(|outcome| match outcome.is_broken() {
+        let judged = self.outcomes.iter().filter(|outcome| outcome.is_judged);
+        let worst = judged.map(|outcome| match outcome.is_broken() {
             true => Verdict::Violated,
             false => outcome.verdict,
         });
@@ -119,6 +136,17 @@ impl SessionReport {
 }
 
 impl PropertyOutcome {
+    /// Returns the outcome of a property that needs evidence which the logs do not have.
+    pub(crate) fn unjudged() -> PropertyOutcome {
+        PropertyOutcome {
+            verdict: Verdict::Inconclusive,
+            live: false,
+            violated_at_step: None,
+            violations: 0,
+            is_judged: false,
+        }
+    }
+
     /// Whether the session violated the property, now or before the property was reset.
     pub fn is_broken(&self) -> bool {
         self.verdict == Verdict::Violated || self.violations > 0

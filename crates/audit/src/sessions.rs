@@ -20,7 +20,7 @@ pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionE
     let mut faults = Vec::new();
     for batch in batches.by_ref() {
         let (file, spans_files) = (batch.file(), batch.format() == Format::Native);
-        let mut decoded = batch.decode();
+        let mut decoded = batch.decode(options);
         faults.append(&mut decoded.faults);
         for event in decoded.events {
             let of_file = (!spans_files || event.session.is_none()).then_some(file);

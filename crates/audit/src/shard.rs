@@ -9,12 +9,15 @@ use rustc_hash::FxHashMap;
 use super::AuditOptions;
 use super::batch::{ShardItem, ShardedBatch, hash_session};
 use super::closed_session::{ClosedSession, EventPlace, SessionKey};
+use super::coverage::SeenFacts;
+use super::join::{JoinCursor, JoinEntries};
+use super::sayings_spool::{MAX_RESIDENT_BYTES, SayingsSpool, SpooledSayings};
 use super::session_records::SessionRecords;
 use super::shared_history::{HistoryChange, HistoryEntry};
 use crate::report::{PropertyOutcome, SessionReport};
 use lictor_decode::input::{Chunk, ChunkLine};
 use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
-use lictor_event::order::{Gap, GapCause, ReorderBuffer, ReorderWindow, Sequenced};
+use lictor_event::order::{Gap, GapCause, ReorderBuffer, ReorderWindow, SequenceStep};
 use lictor_event::{Event, Source};
 use lictor_json::Text;
 use lictor_judge::session::SessionError;
@@ -26,6 +29,8 @@ pub(super) struct Shard {
     shows_content: bool,
     /// How far numbered events may come out of order; none ignores the numbers.
     window: Option<ReorderWindow>,
+    /// The entries of other systems, if there are any.
+    joins: Option<Arc<JoinEntries>>,
     sessions: Vec<OpenSession>,
     /// The indices of sessions, by the seeded hash of their names.
     places: FxHashMap<u64, Vec<u32>>,
@@ -41,6 +46,13 @@ pub(super) struct Shard {
     pub(super) faults: Vec<(usize, Fault)>,
     /// The events, if properties are judged over shared histories.
     pub(super) history: Vec<HistoryEntry>,
+    spool: SayingsSpool,
+    /// How many bytes of sayings are in memory.
+    resident: usize,
+    /// Counts events, to find the sessions that were idle longest.
+    turn: u64,
+    /// The facts and tools that its events had.
+    pub(super) seen: SeenFacts,
     /// Why the judge refused a session, if it did: the audit fails then.
     failure: Option<SessionError>,
 }
@@ -54,11 +66,20 @@ struct OpenSession {
     times: HistoryTimes,
     /// The last place of an event.
     last_place: EventPlace,
+    /// The entries of other systems that are joined to it.
+    join: Option<Box<JoinCursor>>,
     records: SessionRecords,
     numbers: ReorderBuffer<EarlyEvent>,
     gaps: Vec<Gap>,
     /// Whether some event was out of order.
     is_unordered: bool,
+    /// Whether some event had a fact that a property asks for.
+    has_facts: bool,
+    /// How many bytes its sayings take in memory, and where they are if they are not.
+    sayings: usize,
+    spooled: Option<SpooledSayings>,
+    /// The turn of its last event.
+    used: u64,
 }
 
 /// An event that arrived before its predecessors.
@@ -69,11 +90,21 @@ struct EarlyEvent {
 }
 
 impl Shard {
-    pub(super) fn new(judge: Judge, hasher: RandomState, options: &AuditOptions) -> Shard {
+    pub(super) fn new(
+        judge: Judge,
+        hasher: RandomState,
+        options: &AuditOptions,
+        joins: Option<Arc<JoinEntries>>,
+    ) -> Shard {
         Shard {
+            seen: SeenFacts::new(&judge),
             judge,
+            spool: SayingsSpool::default(),
+            resident: 0,
+            turn: 0,
             shows_content: options.content,
             window: options.reorder,
+            joins,
             sessions: Vec::new(),
             places: FxHashMap::default(),
             last: None,
@@ -155,49 +186,74 @@ impl Shard {
         }
     }
 
-    /// Judges an event in its place.
+    /// Judges an event in its place, after the entries of other systems that come before it.
     fn advance_session(&mut self, session: u32, event: &Event, place: EventPlace) {
+        if let Some(joins) = self.joins.take() {
+            let cursor = self.sessions[session as usize].join.as_mut();
+            let due = cursor.map(|cursor| cursor.take_before(&joins, &self.judge, event)).unwrap_or_default();
+            self.judge_joined(session, &joins, &due, place);
+            self.joins = Some(joins);
+        }
+        self.judge_in_place(session, event, place, None);
+    }
+
+    /// Judges entries of other systems as events of a session.
+    fn judge_joined(&mut self, session: u32, joins: &JoinEntries, numbers: &[u32], place: EventPlace) {
+        for number in numbers {
+            joins.note_joined(*number);
+            self.judge_in_place(session, joins.event(*number), place, Some(*number));
+        }
+    }
+
+    /// Judges an event in its place; `joined` is the number of the entry that it is, if it comes from another system.
+    fn judge_in_place(&mut self, session: u32, event: &Event, place: EventPlace, joined: Option<u32>) {
+        self.load_sayings(session);
         let open = &mut self.sessions[session as usize];
         if let Err(error) = self.judge.advance(&mut open.state, event) {
             self.failure.get_or_insert(error);
             return;
         }
-        let name = || event.session.clone().unwrap_or_else(|| Text::new(&open.file));
+        self.seen.note(&self.judge, event);
+        open.has_facts = open.has_facts || self.seen.is_asked(&self.judge);
+        let name = || open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
         if let Some(history_event) = self.judge.last_history_event(&open.state, event, name, self.shows_content) {
             // Events of one session stay in their order, independent of lines and times.
             open.last_place = open.last_place.max(place);
             let order = open.last_place;
             for (time, event) in open.times.place_event(history_event) {
-                self.history.push(HistoryEntry { time, order, change: HistoryChange::Event(event) });
+                self.history.push(HistoryEntry { time, order, joined, change: HistoryChange::Event(event) });
             }
         }
+        self.count_sayings(session);
     }
 
     /// Judges events that were held back, and records gaps, which were detected at an event of that source.
     #[inline(never)]
-    fn take_turns(&mut self, session: u32, turns: Vec<Sequenced<EarlyEvent>>, source: &Source) {
+    fn take_turns(&mut self, session: u32, turns: Vec<SequenceStep<EarlyEvent>>, source: &Source) {
         for place in 0..turns.len() {
             let open = &mut self.sessions[session as usize];
             let mut note = |cause: GapCause, first: i64, last: i64, source: &Source| {
                 open.gaps.push(Gap { cause, first, last, source: source.clone() });
             };
             match &turns[place] {
-                Sequenced::Event(EarlyEvent { event, place }) => self.advance_session(session, event, *place),
-                Sequenced::Late(EarlyEvent { event, .. }) => {
+                SequenceStep::Event(EarlyEvent { event, place }) => self.advance_session(session, event, *place),
+                SequenceStep::Late(EarlyEvent { event, .. }) => {
                     let number = event.seq.unwrap_or_default();
                     note(GapCause::Late, number, number, &event.source);
                 }
-                Sequenced::Again(EarlyEvent { event, .. }) => {
+                SequenceStep::Again(EarlyEvent { event, .. }) => {
                     let number = event.seq.unwrap_or_default();
                     note(GapCause::Repeated, number, number, &event.source);
                 }
-                Sequenced::Missing(first, last) => {
+                SequenceStep::Missing(first, last) => {
                     note(GapCause::Missing, *first, *last, source);
                     let next = turns[place..].iter().find_map(|turn| match turn {
-                        Sequenced::Event(waiting) => Some(waiting),
+                        SequenceStep::Event(waiting) => Some(waiting),
                         _ => None,
                     });
                     let count = last.abs_diff(*first).saturating_add(1);
+                    self.load_sayings(session);
+                    let open = &mut self.sessions[session as usize];
                     let missed =
                         self.judge.advance_missing(&mut open.state, count, next.and_then(|next| next.event.time));
                     if let Err(error) = missed {
@@ -206,22 +262,77 @@ impl Shard {
                     }
                     if let (true, Some(next)) = (self.judge.has_shared_histories(), next) {
                         let (time, order) = (open.times.place_gap(next.event.time), open.last_place.max(next.place));
-                        self.history.push(HistoryEntry { time, order, change: HistoryChange::Missing(count) });
+                        let change = HistoryChange::Missing(count);
+                        self.history.push(HistoryEntry { time, order, joined: None, change });
                     }
                 }
             }
         }
     }
 
-    /// Judges the events that still wait for missing ones.
+    /// Judges the events that still wait for missing ones, and the entries of other systems after the last event.
     pub(super) fn release_waiting(&mut self) {
         for session in 0..self.sessions.len() {
             let turns = self.sessions[session].numbers.finish();
             let source = turns.iter().find_map(|turn| match turn {
-                Sequenced::Event(waiting) => Some(waiting.event.source.clone()),
+                SequenceStep::Event(waiting) => Some(waiting.event.source.clone()),
                 _ => None,
             });
             self.take_turns(session as u32, turns, &source.unwrap_or_default());
+            let open = &mut self.sessions[session];
+            if let (Some(joins), Some(cursor)) = (self.joins.take(), &mut open.join) {
+                let (left, place) = (cursor.finish(), open.last_place);
+                left.unplaced.iter().for_each(|number| joins.note_lack_of_times(*number));
+                self.judge_joined(session as u32, &joins, &left.after, place);
+                self.joins = Some(joins);
+            }
+        }
+    }
+
+    /// Reads the sayings of a session that are in the file.
+    fn load_sayings(&mut self, session: u32) {
+        let open = &mut self.sessions[session as usize];
+        if let Some(spooled) = open.spooled.take() {
+            // What cannot be read is unknown, and so is every source of an argument then.
+            open.state.restore_sayings(&self.spool.read(spooled).unwrap_or_default());
+        }
+    }
+
+    /// Counts the sayings of a session in memory, and writes those of idle sessions to the file if they are too many.
+    #[inline]
+    fn count_sayings(&mut self, session: u32) {
+        self.turn += 1;
+        let open = &mut self.sessions[session as usize];
+        open.used = self.turn;
+        let size = open.state.sayings_size();
+        if size != open.sayings {
+            self.resident = self.resident + size - open.sayings;
+            open.sayings = size;
+            if self.resident > MAX_RESIDENT_BYTES {
+                self.spool_idle();
+            }
+        }
+    }
+
+    /// Writes the sayings of the sessions that were idle longest to the file, until half of the memory is free.
+    #[inline(never)]
+    fn spool_idle(&mut self) {
+        let mut idle: Vec<usize> = (0..self.sessions.len()).filter(|place| self.sessions[*place].sayings > 0).collect();
+        idle.sort_unstable_by_key(|place| self.sessions[*place].used);
+        for place in idle {
+            let open = &mut self.sessions[place];
+            if self.resident <= MAX_RESIDENT_BYTES / 2 || open.used == self.turn {
+                return;
+            }
+            let bytes = open.state.take_sayings();
+            match self.spool.write(&bytes) {
+                Ok(spooled) => {
+                    open.spooled = Some(spooled);
+                    self.resident -= std::mem::take(&mut open.sayings);
+                }
+                // Without room on disk they stay in memory.
+                Err(_) => return open.state.restore_sayings(&bytes),
+            }
         }
     }
 
@@ -247,6 +358,8 @@ impl Shard {
             let (named, order) = first();
             let key = SessionKey { file, name: name.cloned() };
             let state = self.judge.start();
+            let title = || name.cloned().unwrap_or_else(|| Text::new(&named));
+            let join = self.joins.as_ref().map(|joins| Box::new(JoinCursor::new(joins, title())));
             self.sessions.push(OpenSession {
                 key,
                 file: named,
@@ -254,10 +367,15 @@ impl Shard {
                 state,
                 times: HistoryTimes::default(),
                 last_place: EventPlace::default(),
+                join,
                 records: SessionRecords::default(),
                 numbers: ReorderBuffer::default(),
                 gaps: Vec::new(),
                 is_unordered: false,
+                has_facts: false,
+                sayings: 0,
+                spooled: None,
+                used: 0,
             });
             place
         });
@@ -287,6 +405,7 @@ impl Shard {
                     live: live != Verdict::Inconclusive,
                     violated_at_step: if tally.count > 0 { Some(tally.first) } else { at_end },
                     violations: tally.count.max(u32::from(verdict == Verdict::Violated)),
+                    is_judged: true,
                 })
             });
             let outcomes = outcomes.collect::<Result<_, SessionError>>()?;
@@ -298,6 +417,7 @@ impl Shard {
                 report,
                 is_suspect,
                 is_unordered: open.is_unordered,
+                has_facts: open.has_facts,
                 records: open.records,
             });
         }

@@ -3,6 +3,8 @@
 //! Sessions are judged side by side and files come in any order, so the events that such histories are made of are
 //! collected first. Memory grows with them: it is the price of looking beyond the session.
 
+use std::collections::HashMap;
+
 use lictor_logic::{Time, Verdict};
 use rayon::prelude::*;
 
@@ -10,7 +12,7 @@ use super::closed_session::{ClosedSession, EventPlace};
 use crate::report::SessionPlaces;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::SessionError;
-use lictor_judge::{HistoryEvent, Judge};
+use lictor_judge::{EnteredHistories, HistoryEvent, Judge};
 use lictor_policy::History;
 
 /// An event of a session, or a gap, in the order of shared histories.
@@ -19,6 +21,8 @@ pub(super) struct HistoryEntry {
     pub(super) time: Option<Time>,
     /// Its place in the logs.
     pub(super) order: EventPlace,
+    /// The number of the entry of another system that it is, if it is one.
+    pub(super) joined: Option<u32>,
     pub(super) change: HistoryChange,
 }
 
@@ -47,11 +51,18 @@ pub(super) fn judge_histories(
     }
     entries.par_sort_by_key(|entry| (entry.time, entry.order));
     let mut found: Vec<Finding> = Vec::new();
+    // An entry may belong to several sessions, and enters each history once.
+    let mut entered: HashMap<u32, EnteredHistories> = HashMap::new();
     let has_gap = entries.iter().any(|entry| matches!(entry.change, HistoryChange::Missing(_)));
     for entry in entries {
-        match entry.change {
-            HistoryChange::Event(event) => found.append(&mut judge.observe_shared(event)?),
-            HistoryChange::Missing(count) => judge.miss_shared(count),
+        match (entry.change, entry.joined) {
+            (HistoryChange::Event(event), Some(number)) => {
+                if let Some(event) = event.enter_once(entered.entry(number).or_default()) {
+                    found.append(&mut judge.observe_shared(event)?);
+                }
+            }
+            (HistoryChange::Event(event), None) => found.append(&mut judge.observe_shared(event)?),
+            (HistoryChange::Missing(count), _) => judge.miss_shared(count),
         }
     }
     if let Some(now) = as_of {

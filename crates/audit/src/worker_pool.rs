@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::hash::RandomState;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::Progress;
 use super::batch::{Batches, ShardedBatch};
 use super::shard::Shard;
+use super::{AuditOptions, Progress};
 use lictor_decode::Fault;
 
 /// How many batches may be in flight for each thread.
@@ -23,6 +23,7 @@ struct WorkerPool<'a, 'b> {
     changed: Condvar,
     progress: &'a dyn Progress,
     hasher: &'a RandomState,
+    options: &'b AuditOptions,
     threads: usize,
 }
 
@@ -67,12 +68,14 @@ pub(super) fn judge_all(
     progress: &dyn Progress,
 ) -> Vec<Fault> {
     let threads = shards.len();
+    let options = batches.options();
     let pool = WorkerPool {
         reader: Mutex::new(BatchReader { batches, read: 0 }),
         queue: Mutex::new(BatchQueue { judged: vec![0; threads], ..BatchQueue::default() }),
         changed: Condvar::new(),
         progress,
         hasher,
+        options,
         threads,
     };
     match &mut *shards {
@@ -157,7 +160,7 @@ impl WorkerPool<'_, '_> {
             self.changed.notify_all();
             return;
         };
-        let mut batch = batch.divide(self.hasher, self.threads);
+        let mut batch = batch.divide(self.hasher, self.threads, self.options);
         let (file, faults) = (batch.file, std::mem::take(&mut batch.faults));
         let mut queue = lock(&self.queue);
         queue.faults.extend(faults.into_iter().map(|fault| (file, fault)));

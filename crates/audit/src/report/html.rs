@@ -5,6 +5,7 @@
 //! as text nodes in the script, which has no means to do otherwise: the page's own policy forbids markup from strings,
 //! any script or style but the ones it was written with, and any connection.
 
+mod bounded;
 mod data;
 mod summary;
 
@@ -36,13 +37,16 @@ const SCRIPT: &str = concat!(
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let totals = report.totals();
+    let bounded = bounded::bound_report(report);
+    let shown = bounded.as_ref();
     let mut rest = PAGE;
     // The page is read once, so that no inserted text is taken for a placeholder.
     while let Some((before, after)) = rest.split_once("{{") {
         out.write_all(before.as_bytes())?;
         let (placeholder, after) = after.split_once("}}").unwrap_or((after, ""));
         match placeholder {
-            "data" => JsonLayout::for_page().write(&data::ReportData::new(report), &mut out)?,
+            "data" => JsonLayout::for_page().write(&data::ReportData::new(shown.unwrap_or(report)), &mut out)?,
+            "bound" => out.write_all(summary::render_bound(report, shown).as_bytes())?,
             placeholder => out.write_all(fill_placeholder(placeholder, report, &totals).as_bytes())?,
         }
         rest = after;
@@ -78,7 +82,9 @@ fn fill_placeholder(placeholder: &str, report: &Report, totals: &Totals) -> Stri
         "figures" => summary::render_figures(report, totals),
         "sessions-bar" => summary::render_sessions(totals),
         "properties" => summary::render_properties(report),
-        "faults" => summary::render_faults(report) + &summary::render_gaps(report),
+        "faults" => {
+            [summary::render_coverage(report), summary::render_faults(report), summary::render_gaps(report)].concat()
+        }
         "files" => summary::render_files(report),
         _ => String::new(),
     }
@@ -150,7 +156,8 @@ mod tests {
         let report = Report { policy: "p".into(), ..Report::default() };
         for piece in PAGE.split("{{").skip(1) {
             let placeholder = piece.split("}}").next().unwrap_or_default();
-            let may_be_empty = ["data", "sessions-bar", "properties", "faults", "files"].contains(&placeholder);
+            let may_be_empty =
+                ["data", "bound", "sessions-bar", "properties", "faults", "files"].contains(&placeholder);
             assert!(
                 may_be_empty || !fill_placeholder(placeholder, &report, &report.totals()).is_empty(),
                 "{placeholder}"

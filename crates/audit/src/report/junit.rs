@@ -7,10 +7,12 @@
 
 use std::io::{self, BufWriter, Write};
 
+use super::coverage_words::describe_needs;
+use super::headline::write_headline;
 use super::totals::{SessionPlaces, property_places};
 use super::words::{
-    describe_cause, describe_event, describe_moment, describe_proof, describe_step, escape_hidden, format_binding,
-    format_count, format_place, group_digits,
+    describe_event, describe_moment, describe_proof, describe_step, escape_hidden, format_binding, format_count,
+    format_place, group_digits,
 };
 use super::{Report, SessionReport};
 use lictor_decode::Fault;
@@ -168,7 +170,7 @@ fn session_case(property: &Property, findings: &[&Finding]) -> Option<TestCase> 
     let result = match (open.first(), &shown.suppressed) {
         (None, Some(reason)) => CaseResult::Skipped { reason: format!("suppressed: {}", escape_hidden(reason)) },
         _ => CaseResult::Failed {
-            message: format!("{}: {} (step {})", describe_cause(shown), escape_hidden(&property.says), shown.step),
+            message: format!("{} (step {}): {}", write_headline(shown), shown.step, escape_hidden(&property.says)),
             kind: property.severity.name(),
             text: open.iter().map(|finding| describe_finding(finding)).collect::<Vec<_>>().join("\n\n"),
         },
@@ -204,6 +206,12 @@ fn passed_case(report: &Report, place: usize, with_findings: usize) -> Option<Te
     let rest = report.sessions.len().saturating_sub(with_findings);
     if rest == 0 {
         return None;
+    }
+    let id = &report.properties.get(place)?.id;
+    if let Some(gap) = report.coverage.lacking().find(|gap| gap.property.id == *id) {
+        let reason = format!("not judged: {}, which the logs never state", describe_needs(gap));
+        let result = CaseResult::Skipped { reason };
+        return Some(TestCase { name: "all sessions".into(), file: String::new(), line: 0, result });
     }
     let open = |session: &&SessionReport| {
         session.outcomes.get(place).is_some_and(|outcome| !outcome.verdict.is_definite() && !outcome.is_broken())

@@ -8,6 +8,8 @@ use std::io::{self, Write};
 
 use lictor_logic::Verdict;
 
+use super::coverage_words::describe_coverage;
+use super::headline::write_headline;
 use super::totals::{group_findings, tally_properties};
 use super::words::{self, describe_occasion, escape_hidden, format_binding, format_count, format_place, group_digits};
 use super::{Report, Totals};
@@ -34,7 +36,7 @@ const MAX_FAULTS_LISTED: usize = 20;
 /// Writes a report as Markdown.
 pub fn write(report: &Report, extent: ReportDetail, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let tail = [render_faults(report), render_gaps(report)].concat();
+    let tail = [render_coverage(report), render_faults(report), render_gaps(report)].concat();
     let mut page = render_head(report, &totals) + &render_properties(report);
     let groups = group_findings(&report.findings);
     if !groups.is_empty() {
@@ -116,7 +118,7 @@ fn render_findings(group: &[&Finding]) -> String {
         escape_html(&escape_hidden(&property.id)),
         escape_html(&escape_hidden(&first.session)),
         describe_occasion(first),
-        escape_html(&words::describe_event(first.kind.name(), first.tool.as_deref())),
+        escape_html(&write_headline(first)),
     );
     let mut note = |name: &str, value: String| {
         if !value.is_empty() {
@@ -163,6 +165,15 @@ fn render_row(proof: &WitnessEvent) -> String {
         facts(&proof.present),
         facts(&proof.absent),
     )
+}
+
+fn render_coverage(report: &Report) -> String {
+    let sentences = describe_coverage(report);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let lines: String = sentences.iter().map(|sentence| format!("- {}\n", escape_prose(sentence))).collect();
+    format!("### Not exercised\n\n{lines}\n")
 }
 
 fn render_faults(report: &Report) -> String {

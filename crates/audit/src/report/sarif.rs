@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::Report;
+use super::headline::write_headline;
 use super::json_layout::JsonLayout;
 use super::totals::property_places;
 use lictor_judge::finding::values;
@@ -244,7 +245,8 @@ fn fault_notification(fault: &Fault, files: &ArtifactIndex<'_>) -> Value {
 /// Describes a finding in a few sentences.
 fn describe_finding(finding: &Finding) -> String {
     let mut text = format!(
-        "{} Broken in session {}, {}",
+        "{} {} In session {}, {}",
+        end_sentence(&write_headline(finding)),
         end_sentence(&finding.property.says),
         finding.session,
         words::describe_moment(finding)

@@ -1,14 +1,17 @@
 //! A report for a terminal, in the manner of a compiler's diagnostics.
 //!
 //! A finding says what happened, which property that violates and where, shows the events that prove it with their
-//! numbers in the margin, and closes with what was owed, what to do instead, and the property's source. Findings of one
-//! event that differ only in their values are shown once. Color only repeats the words.
+//! numbers in the margin, and closes with what was owed, what to do instead, and the property's source. Findings that
+//! repeat are folded. Color only repeats the words.
 
 use std::io::{self, BufWriter, Write};
 
-use super::totals::{group_findings, tally_properties};
+use super::coverage_words::describe_coverage;
+use super::fold::{FoldedFindings, fold_findings};
+use super::headline::write_headline;
+use super::totals::tally_properties;
 use super::words::{
-    describe_cause, describe_event, describe_proof, escape_hidden, format_binding, format_place, group_digits,
+    describe_event, describe_proof, escape_hidden, format_binding, format_count, format_place, group_digits,
     is_deciding,
 };
 use super::{Report, SessionReport, words};
@@ -18,30 +21,61 @@ use lictor_event::write_time;
 use lictor_judge::finding::{Finding, WitnessEvent};
 use lictor_policy::Severity;
 
-/// How a report looks on a terminal.
+/// How many faults are shown.
+const MAX_FAULTS_SHOWN: usize = 50;
+
+/// How a report looks on a terminal. What is not set keeps its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TerminalStyle {
-    /// Whether to use colors.
-    pub colour: bool,
-    /// How many characters fit a line; sentences are broken to fit.
-    pub width: usize,
+    colour: bool,
+    width: usize,
+    max_sessions: Option<usize>,
 }
 
-/// No colors, a hundred characters.
+impl TerminalStyle {
+    /// Sets whether to use colors; not by default.
+    #[must_use]
+    pub fn colour(self, colour: bool) -> TerminalStyle {
+        TerminalStyle { colour, ..self }
+    }
+
+    /// Sets how many characters fit a line, a hundred by default; sentences are broken to fit.
+    #[must_use]
+    pub fn width(self, width: usize) -> TerminalStyle {
+        TerminalStyle { width, ..self }
+    }
+
+    /// Sets in how many sessions the findings of a property are shown, five by default. Repeated ones of a session are
+    /// then shown once. None shows every finding by itself.
+    #[must_use]
+    pub fn max_sessions(self, max_sessions: Option<usize>) -> TerminalStyle {
+        TerminalStyle { max_sessions, ..self }
+    }
+}
+
 impl Default for TerminalStyle {
     fn default() -> TerminalStyle {
-        TerminalStyle { colour: false, width: 100 }
+        TerminalStyle { colour: false, width: 100, max_sessions: Some(5) }
     }
 }
 
 /// Writes a report as text.
 pub fn write(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut report_text = TextReport { out: BufWriter::new(out), style };
-    for group in group_findings(&report.findings) {
-        report_text.write_findings(&group)?;
+    let findings = fold_findings(&report.findings, style.max_sessions);
+    for folded in &findings.shown {
+        report_text.write_findings(folded)?;
     }
-    for fault in &report.faults {
+    for (property, count, sessions) in findings.hidden {
+        report_text.write_hidden(property, count, sessions)?;
+    }
+    for fault in report.faults.iter().take(MAX_FAULTS_SHOWN) {
         report_text.write_fault(fault)?;
+    }
+    if let Some(more @ 1..) = report.faults.len().checked_sub(MAX_FAULTS_SHOWN) {
+        let places = format_count(more as u64, "more place");
+        report_text.write_line(&format!("warning: {places} could not be read, not shown"))?;
     }
     for (session, gap) in report.gaps() {
         report_text.write_gap(session, gap)?;
@@ -49,6 +83,13 @@ pub fn write(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::
     if !report.faults.is_empty() || report.gaps().next().is_some() {
         report_text.write_line("")?;
     }
+    report_text.write_summary(report)?;
+    report_text.out.flush()
+}
+
+/// Writes the summary of a report alone, for a report whose findings are in a file.
+pub fn write_summary(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
+    let mut report_text = TextReport { out: BufWriter::new(out), style };
     report_text.write_summary(report)?;
     report_text.out.flush()
 }
@@ -78,16 +119,25 @@ impl TextReport<'_> {
         }
     }
 
-    /// Writes the findings of one event that differ only in their values.
-    fn write_findings(&mut self, group: &[&Finding]) -> io::Result<()> {
-        let Some((first, others)) = group.split_first() else { return Ok(()) };
+    /// Writes how many findings of a property are not shown.
+    fn write_hidden(&mut self, property: &str, count: usize, sessions: usize) -> io::Result<()> {
+        let (findings, sessions) =
+            (format_count(count as u64, "more finding"), format_count(sessions as u64, "session"));
+        let label = self.paint(BOLD, &format!("violation[{}]", escape_hidden(property)));
+        self.write_line(&format!("{label}: {findings} in {sessions} not shown (--all-findings, or another format)"))?;
+        self.write_line("")
+    }
+
+    /// Writes the findings of one property in one session.
+    fn write_findings(&mut self, folded: &FoldedFindings<'_>) -> io::Result<()> {
+        let Some((first, others)) = folded.first.split_first() else { return Ok(()) };
         let property = &first.property;
         let (word, color) = match first.suppressed {
             Some(_) => ("suppressed", DIM),
             None => ("violation", severity_color(property.severity)),
         };
         let label = format!("{word}[{}]", escape_hidden(&property.id));
-        let headline = format!("{}: {}", describe_cause(first), escape_hidden(&property.says));
+        let headline = write_headline(first);
         let headline = self.wrap(&headline, label.chars().count() + 2, 2);
         let head = format!("{}{}", self.paint(color, &label), self.paint(BOLD, &format!(": {headline}")));
         self.write_line(&head)?;
@@ -101,6 +151,7 @@ impl TextReport<'_> {
             self.write_witness(first, margin)?;
         }
         self.write_notes(first, others, margin)?;
+        self.write_note("again at", &list_steps(&folded.later_steps), margin)?;
         self.write_line("")
     }
 
@@ -169,6 +220,7 @@ impl TextReport<'_> {
         if let Some(reason) = &finding.suppressed {
             self.write_note("reason", &escape_hidden(reason), margin)?;
         }
+        self.write_note("property", &escape_hidden(&property.says), margin)?;
         self.write_note("severity", property.severity.name(), margin)?;
         self.write_note("for", &format_binding(finding), margin)?;
         for other in others {
@@ -218,6 +270,12 @@ impl TextReport<'_> {
             self.write_line(&format!("  {name:<12}{text}"))?;
         }
 
+        for sentence in describe_coverage(report) {
+            let text = self.wrap(&sentence, 8, 8);
+            let name = self.paint(YELLOW, "note");
+            self.write_line(&format!("  {name}: {text}"))?;
+        }
+
         let mut broken: Vec<_> = tally_properties(report).into_iter().filter(|tally| tally.findings > 0).collect();
         if broken.is_empty() {
             return Ok(());
@@ -257,6 +315,18 @@ impl TextReport<'_> {
             column += length;
         }
         lines
+    }
+}
+
+/// Lists the first of some steps: `steps 4, 9 and 12 more`.
+fn list_steps(steps: &[u32]) -> String {
+    const MAX_SHOWN_STEPS: usize = 8;
+    let shown: Vec<String> = steps.iter().take(MAX_SHOWN_STEPS).map(ToString::to_string).collect();
+    match (steps.len(), steps.len() - shown.len()) {
+        (0, _) => String::new(),
+        (1, _) => format!("step {}", shown.join("")),
+        (_, 0) => format!("steps {}", shown.join(", ")),
+        (_, more) => format!("steps {} and {} more", shown.join(", "), group_digits(more as u64)),
     }
 }
 

@@ -6,6 +6,7 @@ use lictor_logic::Verdict;
 
 use super::words::{format_count, group_digits};
 use super::{Report, SessionReport};
+use crate::coverage::UnexercisedProperty;
 use lictor_judge::finding::Finding;
 use lictor_policy::{Property, Severity};
 
@@ -34,6 +35,16 @@ pub struct Totals {
     pub faults: usize,
     /// How many gaps there are.
     pub gaps: usize,
+    /// Sessions without a fact that any property asks for.
+    pub silent: usize,
+    /// Properties that nothing in the logs could violate, or that lack the evidence they need.
+    pub unexercised: usize,
+    /// Entries of other systems that were joined to sessions.
+    pub joined: usize,
+    /// Entries of other systems that belong to no session.
+    pub unmatched: usize,
+    /// Whether nothing in the logs could violate any property.
+    pub is_unexercised: bool,
     /// The findings that are not accepted, by severity; every severity is listed, the worst first.
     pub severities: Vec<(Severity, usize)>,
 }
@@ -59,6 +70,11 @@ impl Totals {
             known: report.known,
             faults: report.faults.len(),
             gaps: report.gaps().count(),
+            silent: report.coverage.silent_sessions,
+            unexercised: report.coverage.unexercised().count(),
+            joined: report.join.joined,
+            unmatched: report.join.unmatched,
+            is_unexercised: report.is_unexercised(),
             severities: SEVERITIES.map(|severity| (severity, count(severity))).to_vec(),
         }
     }
@@ -70,6 +86,7 @@ impl Totals {
         let sessions = format_count(self.sessions as u64, "session");
         match (self.sessions, self.violated, self.inconclusive) {
             (0, ..) => "no sessions to judge".into(),
+            (_, 0, 0) if self.is_unexercised => format!("nothing was put to the test in {sessions}"),
             (_, 0, 0) => format!("no violations in {sessions}"),
             (_, 0, open) => format!("no violations in {sessions}, {} inconclusive", group_digits(open as u64)),
             (_, broken, _) => format!("violated in {} of {sessions}", group_digits(broken as u64)),
@@ -93,6 +110,14 @@ impl Totals {
             ("events", group_digits(self.events)),
             ("findings", number(self.findings) + &parts(&severities)),
         ];
+        match (self.joined, self.unmatched) {
+            (0, 0) => {}
+            (joined, 0) => figures.push(("joined", format_count(joined as u64, "event"))),
+            (joined, unmatched) => {
+                let joined = format_count(joined as u64, "event");
+                figures.push(("joined", format!("{joined}, {} unmatched", number(unmatched))));
+            }
+        }
         if self.suppressed > 0 {
             figures.push(("suppressed", format!("{}, accepted with a reason", number(self.suppressed))));
         }
@@ -113,6 +138,8 @@ impl Totals {
 #[derive(Clone, Debug)]
 pub(super) struct Tally<'a> {
     pub(super) property: &'a Property,
+    /// What of it the logs do not put to the test.
+    pub(super) gap: Option<&'a UnexercisedProperty>,
     /// Findings that are not accepted.
     pub(super) findings: usize,
     /// Accepted findings: ignored, with a reason and an expiry date.
@@ -125,14 +152,21 @@ pub(super) struct Tally<'a> {
     pub(super) inconclusive: usize,
     /// Sessions that violate it, accepted or not.
     pub(super) violated: usize,
+    /// Sessions in which it was not judged, as the logs lack the evidence it needs.
+    pub(super) unjudged: usize,
 }
 
 /// Returns the results of each property, in the order of the policy.
 pub(super) fn tally_properties(report: &Report) -> Vec<Tally<'_>> {
-    let mut tallies: Vec<Tally<'_>> = report.properties.iter().map(|property| Tally::new(property)).collect();
+    let gaps: HashMap<&str, &UnexercisedProperty> =
+        report.coverage.gaps.iter().map(|gap| (gap.property.id.as_str(), gap)).collect();
+    let properties = report.properties.iter();
+    let mut tallies: Vec<Tally<'_>> =
+        properties.map(|property| Tally::new(property, gaps.get(property.id.as_str()).copied())).collect();
     for session in &report.sessions {
         for (tally, outcome) in tallies.iter_mut().zip(&session.outcomes) {
             match outcome.verdict {
+                _ if !outcome.is_judged => tally.unjudged += 1,
                 _ if outcome.is_broken() => tally.violated += 1,
                 Verdict::Inconclusive => tally.inconclusive += 1,
                 _ => tally.satisfied += 1,
@@ -155,8 +189,18 @@ pub(super) fn tally_properties(report: &Report) -> Vec<Tally<'_>> {
 }
 
 impl<'a> Tally<'a> {
-    fn new(property: &'a Property) -> Tally<'a> {
-        Tally { property, findings: 0, suppressed: 0, sessions: 0, satisfied: 0, inconclusive: 0, violated: 0 }
+    fn new(property: &'a Property, gap: Option<&'a UnexercisedProperty>) -> Tally<'a> {
+        Tally {
+            property,
+            gap,
+            findings: 0,
+            suppressed: 0,
+            sessions: 0,
+            satisfied: 0,
+            inconclusive: 0,
+            violated: 0,
+            unjudged: 0,
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::totals::Tally;
 use super::{FileReport, Report, SessionReport};
+use crate::coverage::MissingFact;
 use lictor_decode::Fault;
 use lictor_event::order::Gap;
+use lictor_json::Text;
 use lictor_judge::finding::as_object;
 use lictor_policy::{Mode, Property};
 
@@ -26,6 +28,10 @@ pub(super) struct TotalsView {
     suppressed: usize,
     known: usize,
     faults: usize,
+    silent: usize,
+    unexercised: usize,
+    joined: usize,
+    unmatched: usize,
     #[serde(serialize_with = "as_object")]
     severities: Vec<(&'static str, usize)>,
 }
@@ -44,6 +50,10 @@ impl TotalsView {
             suppressed: totals.suppressed,
             known: totals.known,
             faults: totals.faults,
+            silent: totals.silent,
+            unexercised: totals.unexercised,
+            joined: totals.joined,
+            unmatched: totals.unmatched,
             severities: totals.severities.iter().map(|&(name, count)| (name.name(), count)).collect(),
         }
     }
@@ -64,6 +74,21 @@ pub(super) struct PropertyView<'a> {
     satisfied: usize,
     inconclusive: usize,
     violated: usize,
+    /// Sessions in which it was not judged, as the logs lack the evidence it needs.
+    unjudged: usize,
+    exercised: bool,
+    /// The evidence that it needs, if the logs state none of it.
+    lacking: &'a [Text],
+    /// The facts that it asks for and that never occur.
+    missing: Vec<MissingFactView<'a>>,
+}
+
+/// A fact that never occurs, and the tool in the log whose name is nearest.
+#[derive(Debug, Serialize)]
+struct MissingFactView<'a> {
+    fact: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<&'a str>,
 }
 
 impl<'a> PropertyView<'a> {
@@ -85,7 +110,17 @@ impl<'a> PropertyView<'a> {
             satisfied: tally.satisfied,
             inconclusive: tally.inconclusive,
             violated: tally.violated,
+            unjudged: tally.unjudged,
+            lacking: tally.gap.map_or(&[][..], |gap| &gap.lacking),
+            exercised: tally.gap.is_none_or(|gap| !gap.entirely),
+            missing: tally.gap.map_or(&[][..], |gap| &gap.missing).iter().map(MissingFactView::new).collect(),
         }
+    }
+}
+
+impl<'a> MissingFactView<'a> {
+    fn new(missing: &'a MissingFact) -> MissingFactView<'a> {
+        MissingFactView { fact: &missing.fact, nearest: missing.nearest.as_deref() }
     }
 }
 
@@ -141,6 +176,9 @@ struct OutcomeView {
     live: bool,
     violated_at_step: Option<u32>,
     violations: u32,
+    /// Present if it was not judged, as the logs lack the evidence it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged: Option<bool>,
 }
 
 impl<'a> SessionView<'a> {
@@ -151,6 +189,7 @@ impl<'a> SessionView<'a> {
                 live: outcome.live,
                 violated_at_step: outcome.violated_at_step,
                 violations: outcome.violations,
+                judged: (!outcome.is_judged).then_some(false),
             };
             (property.id.as_str(), view)
         });

@@ -58,17 +58,6 @@ pub(super) fn describe_occasion(finding: &Finding) -> String {
     }
 }
 
-/// Describes what happened, for the headline of a finding: `tool_call send_email breaks`. It names only the kind of the
-/// deciding event and its tool, no content.
-pub(super) fn describe_cause(finding: &Finding) -> String {
-    let event = describe_event(finding.kind.name(), finding.tool.as_deref());
-    match finding.decided {
-        DecidedBy::Event => format!("{event} breaks"),
-        DecidedBy::Deadline => format!("a deadline passed before {event}"),
-        DecidedBy::End => format!("the session ended after {event}"),
-    }
-}
-
 /// Describes when a finding was decided and by which event: `step 9: tool_call send_email`.
 pub(super) fn describe_moment(finding: &Finding) -> String {
     format!("{}: {}", describe_occasion(finding), describe_event(finding.kind.name(), finding.tool.as_deref()))

@@ -67,7 +67,7 @@ fn input(name: &str, lines: &[String]) -> Input {
 }
 
 fn options() -> AuditOptions {
-    AuditOptions { today: Some("2026-05-02".parse().unwrap()), ..AuditOptions::default() }
+    AuditOptions::default().today(Some("2026-05-02".parse().unwrap()))
 }
 
 fn written(report: &Report) -> String {
@@ -84,8 +84,7 @@ proptest! {
         let mut judge = judge(POLICY);
         let inputs = [input("log.jsonl", &lines)];
         let mut of = |threads: usize, chunk: usize| {
-            let limits = InputLimits { chunk, ..InputLimits::default() };
-            let options = AuditOptions { threads: Some(threads), limits, ..options() };
+            let options = options().threads(Some(threads)).limits(InputLimits::default().chunk(chunk));
             written(&audit(&mut judge, &inputs, &options, &()).unwrap())
         };
         let expected = of(1, 1 << 20);
@@ -158,14 +157,14 @@ fn baseline_findings_are_not_reported_again() {
     let first = audit(&mut judge, &inputs, &options(), &()).unwrap();
     assert_eq!(first.findings.len(), 3);
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
-    let again = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
+    let again = audit(&mut judge, &inputs, &options().baseline(baseline), &()).unwrap();
     assert_eq!((again.findings.len(), again.known), (0, 3));
     // One more payment is one more finding, independent of the events before it.
     let longer = format!("{}{LOG}", "{\"session\":\"s0\",\"kind\":\"user_message\",\"text\":\"a\"}\n");
     let longer = longer + r#"{"session":"s2","kind":"tool_call","id":"w","tool":"pay","args":{}}"#;
     let baseline = first.findings.iter().map(|finding| finding.fingerprint.clone()).collect();
     let inputs = [Input::from_bytes("log", longer.into_bytes())];
-    let more = audit(&mut judge, &inputs, &AuditOptions { baseline, ..options() }, &()).unwrap();
+    let more = audit(&mut judge, &inputs, &options().baseline(baseline), &()).unwrap();
     let told: Vec<&str> = more.findings.iter().map(|finding| finding.property.id.as_str()).collect();
     // The new session owes an answer.
     assert_eq!(told, ["answered", "approved"]);
@@ -176,7 +175,7 @@ fn suppression_expires_after_its_last_day() {
     let mut judge = judge(POLICY);
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
     let mut reason = |today: &str| {
-        let options = AuditOptions { today: Some(today.parse().unwrap()), ..AuditOptions::default() };
+        let options = AuditOptions::default().today(Some(today.parse().unwrap()));
         let report = audit(&mut judge, &inputs, &options, &()).unwrap();
         let known = report.findings.iter().find(|finding| finding.property.id == "known").unwrap();
         known.suppressed.as_ref().map(ToString::to_string)
@@ -204,9 +203,100 @@ fn as_of_reports_deadlines_passed_in_silence() {
     let inputs = [Input::from_bytes("log", log.as_bytes())];
     let mut late = |as_of: &str| {
         let as_of = lictor_event::parse_time(as_of);
-        let report = audit(&mut judge, &inputs, &AuditOptions { as_of, ..options() }, &()).unwrap();
+        let report = audit(&mut judge, &inputs, &options().as_of(as_of), &()).unwrap();
         report.findings.iter().any(|finding| finding.property.id == "soon")
     };
     assert!(!late("2026-05-01T10:00:04Z"));
     assert!(late("2026-05-01T10:00:06Z"));
+}
+
+#[test]
+fn unexercised_properties_are_named_with_nearest_tool() {
+    let mut judge = judge(
+        r#"
+lictor: 1
+name: shop
+properties:
+  - id: refunds-approved
+    says: A refund needs an approval.
+    formula: always (tool_call("refund") implies once approval)
+  - id: reads-first
+    says: An order is read before it is changed.
+    formula: always (tool_call("refund_order") implies once tool_call("get_order"))
+  - id: ends-with-answer
+    says: The agent answers.
+    formula: eventually assistant_message
+"#,
+    );
+    let lines = [
+        r#"{"session":"a","kind":"approval","id":"1"}"#,
+        r#"{"session":"a","kind":"tool_call","tool":"get_order"}"#,
+        r#"{"session":"a","kind":"tool_call","tool":"refund_order"}"#,
+        r#"{"session":"b","kind":"tool_call","tool":"send_email"}"#,
+    ]
+    .map(str::to_owned);
+    for threads in [1, 2] {
+        let options = options().threads(Some(threads));
+        let coverage = audit(&mut judge, &[input("log.jsonl", &lines)], &options, &()).unwrap().coverage;
+        let unexercised: Vec<&str> = coverage.unexercised().map(|gap| gap.property.id.as_str()).collect();
+        assert_eq!(unexercised, ["refunds-approved"], "an approval alone puts it to no test");
+        assert_eq!(coverage.silent_sessions, 1, "the session b");
+        let [missing] = &coverage.gaps[0].missing[..] else { panic!("{:?}", coverage.gaps) };
+        assert_eq!(missing.fact, r#"tool_call("refund")"#);
+        assert_eq!(missing.nearest.as_deref(), Some("refund_order"));
+    }
+}
+
+#[test]
+fn sayings_of_idle_sessions_are_spooled() {
+    let mut judge = judge(
+        r#"
+lictor: 1
+name: provenance
+properties:
+  - id: payees-come-from-the-user
+    says: The agent pays only payees that the user named.
+    formula: always !argument_from("payee", "tool")
+"#,
+    );
+    // Together more than any thread keeps in memory, each less than a session may keep.
+    const SESSIONS: usize = 70;
+    let filler = "lorem ipsum ".repeat(40_000);
+    let says = |number: usize, kind: &str, text: &str| {
+        format!(r#"{{"session":"s{number}","kind":"{kind}","text":"{text} {filler}"}}"#)
+    };
+    let mut lines: Vec<String> =
+        (0..SESSIONS).map(|number| says(number, "user_message", &format!("pay ann{number}"))).collect();
+    lines.extend((0..SESSIONS).map(|number| says(number, "tool_result", &format!("pay eve{number}"))));
+    let pays = |number: usize| {
+        let payee = if number.is_multiple_of(2) { format!("ann{number}") } else { format!("eve{number}") };
+        format!(r#"{{"session":"s{number}","kind":"tool_call","tool":"pay","args":{{"payee":"{payee}"}}}}"#)
+    };
+    lines.extend((0..SESSIONS).map(pays));
+    let options = options().threads(Some(1));
+    let report = audit(&mut judge, &[input("log.jsonl", &lines)], &options, &()).unwrap();
+    let violated: Vec<&str> = report.findings.iter().map(|finding| finding.session.as_str()).collect();
+    let expected: Vec<String> =
+        (0..SESSIONS).filter(|number| !number.is_multiple_of(2)).map(|number| format!("s{number}")).collect();
+    assert_eq!(violated, expected);
+}
+
+#[test]
+fn page_of_many_sessions_is_bounded() {
+    let mut judge = judge(POLICY);
+    let lines: Vec<String> =
+        (0..12_000).map(|number| format!(r#"{{"session":"s{number}","kind":"tool_call","tool":"pay"}}"#)).collect();
+    let report = audit(&mut judge, &[input("log.jsonl", &lines)], &options(), &()).unwrap();
+    assert!(report.findings.len() > 5_000, "{}", report.findings.len());
+    let mut page = Vec::new();
+    lictor_audit::report::html::write(&report, &mut page).unwrap();
+    assert!(page.len() < 8 << 20, "{} bytes", page.len());
+    let page = String::from_utf8(page).unwrap();
+    assert!(
+        page.contains("This page lists 5,000 of 12,000 findings, the gravest first, and 10,000 of 12,000 sessions.")
+    );
+    let mut text = Vec::new();
+    lictor_audit::report::text::write(&report, Default::default(), &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("11,995 more findings in 11,995 sessions not shown"), "{}", &text[text.len() - 900..]);
 }

@@ -36,5 +36,5 @@ fn judged(example: &str, logs: &[PathBuf], format: Option<Format>) -> Report {
     let mut judge = Judge::new(&loaded.policy).unwrap();
     let paths: Vec<String> = logs.iter().map(|path| path.display().to_string()).collect();
     let inputs = input::find(&paths, &InputLimits::default()).unwrap();
-    audit(&mut judge, &inputs, &AuditOptions { format, ..AuditOptions::default() }, &()).unwrap()
+    audit(&mut judge, &inputs, &AuditOptions::default().format(format), &()).unwrap()
 }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use lictor_audit::{AuditOptions, sessions};
+use lictor_decode::Format;
 use lictor_decode::input::Input;
 use lictor_event::Event;
 use lictor_judge::Judge;
@@ -30,7 +31,7 @@ fn guard(policy: &str) -> Guard {
 
 fn events(lines: &str) -> Vec<Event> {
     let input = Input::from_bytes("log", lines.to_owned().into_bytes());
-    let found = sessions(&[input], &AuditOptions::default()).unwrap();
+    let found = sessions(&[input], &AuditOptions::default().format(Some(Format::Native))).unwrap();
     let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     events

@@ -93,19 +93,19 @@ fn events(lines: &[String]) -> Vec<Event> {
 }
 
 /// The violated property, what decided it, and the line.
-type Broken = BTreeSet<(String, String, u32)>;
+type BrokenProperties = BTreeSet<(String, String, u32)>;
 
-fn told<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Broken {
+fn told<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BrokenProperties {
     let one =
         |finding: &Finding| (finding.property.id.to_string(), format!("{:?}", finding.decided), finding.source.line);
     findings.into_iter().map(one).collect()
 }
 
 /// The definition: all events of one owner, judged as one session.
-fn by_definition(history: &str, steps: &[Step], events: &[Event]) -> Broken {
+fn by_definition(history: &str, steps: &[Step], events: &[Event]) -> BrokenProperties {
     let mut judge = judge("session");
     let mut sessions: BTreeMap<usize, Session> = BTreeMap::new();
-    let mut broken = Broken::new();
+    let mut broken = BrokenProperties::new();
     for (step, event) in steps.iter().zip(events) {
         let owner = if history == "global" { 0 } else { step.owner };
         let session = sessions.entry(owner).or_insert_with(|| Session::new(&mut judge, "all"));
@@ -155,7 +155,7 @@ proptest! {
             prop_assert_eq!(witness(&restored), witness(&lived), "{}", history);
             // Audited with threads, in one file and in a file for each session, backwards.
             for threads in [1, 3] {
-                let options = AuditOptions { threads: Some(threads), ..AuditOptions::default() };
+                let options = AuditOptions::default().threads(Some(threads));
                 let whole = Input::from_bytes("log", lines.join("\n").into_bytes());
                 let report = audit(&mut judge(history), &[whole], &options, &()).unwrap();
                 prop_assert_eq!(&told(&report.findings), &defined, "{} with {} threads", history, threads);
@@ -276,7 +276,7 @@ proptest! {
             let expected = by_definition(history, &own, &of_own);
             let input = Input::from_bytes("log", lines.join("\n").into_bytes());
             let report = audit(&mut judge(history), &[input], &AuditOptions::default(), &()).unwrap();
-            let found: Broken = told(&report.findings).into_iter().filter(|(_, _, line)| is_own(*line)).collect();
+            let found: BrokenProperties = told(&report.findings).into_iter().filter(|(_, _, line)| is_own(*line)).collect();
             prop_assert_eq!(&found, &expected, "{}\n{}", history, lines.join("\n"));
         }
     }

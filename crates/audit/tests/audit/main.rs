@@ -1,10 +1,14 @@
 //! Whole logs audited, guarded and reported.
 
 mod audits;
+mod commands;
+mod evidence;
 mod examples;
 mod guard;
 mod histories;
+mod join;
 mod order;
 mod pages;
+mod records;
 mod reports;
 mod skew;

@@ -46,13 +46,10 @@ fn run(judge: &mut Judge, lines: &[String], options: &AuditOptions) -> Report {
 }
 
 fn options(window: usize, threads: usize, chunk: usize) -> AuditOptions {
-    let reorder = Some(ReorderWindow { events: window, time: None });
-    AuditOptions {
-        reorder,
-        threads: Some(threads),
-        limits: InputLimits { chunk, ..InputLimits::default() },
-        ..AuditOptions::default()
-    }
+    AuditOptions::default()
+        .reorder(Some(ReorderWindow::default().events(window)))
+        .threads(Some(threads))
+        .limits(InputLimits::default().chunk(chunk))
 }
 
 /// Returns the sessions and findings of a report, without line numbers.
@@ -152,7 +149,7 @@ proptest! {
         let sorted = run(&mut judge, &lines, &options(window, 1, 1 << 20));
         prop_assert_eq!(sorted.gaps().count(), 0);
         // Numbers that fall nowhere out of order change nothing at all.
-        let plain = run(&mut judge, &lines, &AuditOptions { reorder: None, ..options(0, 1, 1 << 20) });
+        let plain = run(&mut judge, &lines, &options(0, 1, 1 << 20).reorder(None));
         prop_assert_eq!(told(&plain), told(&sorted));
         for (threads, chunk) in [(1, 1 << 20), (1, 200), (3, 100), (2, 1000)] {
             let report = run(&mut judge, &mixed, &options(window, threads, chunk));

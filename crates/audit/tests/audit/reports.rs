@@ -25,7 +25,7 @@ type Writer = fn(&Report, &mut dyn Write) -> io::Result<()>;
 /// The formats that have a golden file, by the name of the file.
 const FORMATS: [(&str, Writer); 7] = [
     ("report.txt", |report, out| text::write(report, text::TerminalStyle::default(), out)),
-    ("color.txt", |report, out| text::write(report, text::TerminalStyle { colour: true, width: 80 }, out)),
+    ("color.txt", |report, out| text::write(report, text::TerminalStyle::default().colour(true).width(80), out)),
     ("report.json", json::write),
     ("report.jsonl", jsonl::write),
     ("report.sarif", sarif::write),

@@ -44,7 +44,7 @@ fn log(events: &[(i64, usize)]) -> Input {
 }
 
 fn run(judge: &mut Judge, events: &[(i64, usize)]) -> Report {
-    let options = AuditOptions { threads: Some(1), ..AuditOptions::default() };
+    let options = AuditOptions::default().threads(Some(1));
     audit(judge, &[log(events)], &options, &()).unwrap()
 }
 

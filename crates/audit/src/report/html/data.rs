@@ -1,5 +1,6 @@
 //! The data that the page's script draws: the report in a compact form, with indices instead of names.
 
+use crate::report::headline::write_headline;
 use std::collections::{HashMap, HashSet};
 
 use lictor_logic::Verdict;
@@ -39,6 +40,8 @@ struct PropertyData<'a> {
 #[derive(Serialize)]
 struct FindingData<'a> {
     property: usize,
+    /// What happened.
+    headline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<usize>,
     /// The session's name, for a session that the report does not list.
@@ -95,6 +98,7 @@ struct SessionRows<'a> {
 }
 
 impl<'a> ReportData<'a> {
+    /// Returns the data of a report.
     pub(super) fn new(report: &'a Report) -> ReportData<'a> {
         let (places, sessions) = (property_places(report), SessionPlaces::new(&report.sessions));
         let mut files = FileTable::default();
@@ -202,6 +206,7 @@ impl<'a> FindingData<'a> {
     ) -> FindingData<'a> {
         FindingData {
             property,
+            headline: write_headline(finding),
             session,
             stray: session.is_none().then_some(finding.session.as_str()),
             step: finding.step,

@@ -67,7 +67,7 @@ const article = (finding, isOpen) => {
     "summary",
     {},
     sign(about.severity),
-    make("div", {}, make("h3", {}, show(about.says)), make("p", { class: "meta" }, ...facts)),
+    make("div", {}, make("h3", {}, show(finding.headline)), make("p", { class: "meta" }, ...facts)),
   );
   const details = make("details", {}, summary);
   const fill = () => {
@@ -86,12 +86,13 @@ const account = (finding) => {
   const note = (name, value) => {
     if (value !== undefined) notes.append(make("dt", {}, name), make("dd", {}, ...[value].flat()));
   };
+  note("property", show(about.says));
   note("accepted", finding.suppressed === undefined ? undefined : show(finding.suppressed));
   note("witness", finding.basis === undefined ? undefined : show(finding.basis));
   note("owed", finding.owed === undefined || finding.decided === "end" ? undefined : show(finding.owed));
   note("help", about.remedy === undefined ? undefined : show(about.remedy));
   note("source", about.source === undefined ? undefined : show(about.source));
-  note("formula", code(about.formula));
+  note("formula", make("details", {}, make("summary", {}, "show"), code(about.formula)));
   const goTo = (kind, name, text) => make("a", { href: link(kind, name) }, text);
   note("see also", [
     goTo("property", about.id, "this property"),

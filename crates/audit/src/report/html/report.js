@@ -55,6 +55,7 @@ const searchable = (finding) => {
     files[finding.file],
     finding.about.id,
     finding.about.says,
+    finding.headline,
     finding.kind,
     finding.tool,
     finding.owed,

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use super::bounded::describe_bound;
 use super::{capitalize, encode_fragment, escape_html};
+use crate::report::coverage_words::describe_coverage;
 use crate::report::totals::{Tally, tally_properties};
 use crate::report::words::{self, format_count, format_place, group_digits};
 use crate::report::{Report, Totals};
@@ -39,6 +41,10 @@ pub(super) fn render_figures(report: &Report, totals: &Totals) -> String {
     figure("properties", report.properties.len() as u64, "");
     let files = format!("<dd class=\"note\">in {}</dd>", format_count(totals.files as u64, "file"));
     figure("events", totals.events, &files);
+    if totals.joined + totals.unmatched > 0 {
+        let unmatched = format!("<dd class=\"note\">{} unmatched</dd>", group_digits(totals.unmatched as u64));
+        figure("joined events", totals.joined as u64, if totals.unmatched > 0 { &unmatched } else { "" });
+    }
     if totals.suppressed > 0 {
         figure("suppressed", totals.suppressed as u64, "<dd class=\"note\">accepted with a reason</dd>");
     }
@@ -150,6 +156,26 @@ fn render_table(tallies: &[Tally<'_>]) -> String {
     text
 }
 
+/// Renders what a page leaves out that shows a part of a report.
+pub(super) fn render_bound(report: &Report, shown: Option<&Report>) -> String {
+    let text = shown.map(|shown| escape_html(&describe_bound(report, shown)));
+    text.map_or_else(String::new, |text| format!("<p class=\"notice\">{text}</p>"))
+}
+
+/// Renders what the logs do not put to the test.
+pub(super) fn render_coverage(report: &Report) -> String {
+    let sentences = describe_coverage(report);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let items: String =
+        sentences.iter().map(|sentence| format!("<li><span>{}</span></li>", escape_html(sentence))).collect();
+    format!(
+        "<section aria-labelledby=\"coverage\"><div class=\"heading\"><h2 id=\"coverage\">Not exercised</h2></div>\
+         <ul class=\"faults\">{items}</ul></section>"
+    )
+}
+
 /// Renders the events that could not be judged in their place.
 pub(super) fn render_gaps(report: &Report) -> String {
     let count = report.gaps().count();
@@ -204,7 +230,7 @@ pub(super) fn render_files(report: &Report) -> String {
     }
     let head = format_count(report.files.len() as u64, "file");
     let mut text = format!("<details class=\"more files\"><summary>{head}</summary><table><tbody>");
-    for file in &report.files {
+    for file in report.files.iter().take(MAX_FAULTS_LISTED) {
         let (name, format) = (escape_html(&file.name), file.format.name());
         let events = format_count(file.events, "event");
         let _ = write!(text, "<tr><th scope=\"row\"><code><bdi>{name}</bdi></code></th><td>{format}</td>");

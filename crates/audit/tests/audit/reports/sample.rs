@@ -23,6 +23,7 @@ pub(crate) fn property(id: &str, severity: Severity, says: &str, formula: &str) 
         after: After::Latch,
         history: History::Session,
         mode: Mode::Enforce,
+        needs: Vec::new(),
         place: Place::default(),
     }
 }
@@ -79,11 +80,17 @@ fn fingerprint(property: &str, session: &str, step: u32) -> u64 {
 }
 
 pub(crate) fn outcome(verdict: Verdict) -> PropertyOutcome {
-    PropertyOutcome { verdict, live: false, violated_at_step: None, violations: 0 }
+    PropertyOutcome { verdict, live: false, violated_at_step: None, violations: 0, is_judged: true }
 }
 
 pub(crate) fn broken(step: u32, violations: u32) -> PropertyOutcome {
-    PropertyOutcome { verdict: Verdict::Violated, live: true, violated_at_step: Some(step), violations }
+    PropertyOutcome {
+        verdict: Verdict::Violated,
+        live: true,
+        violated_at_step: Some(step),
+        violations,
+        is_judged: true,
+    }
 }
 
 fn properties() -> Vec<Arc<Property>> {
@@ -245,6 +252,7 @@ pub(crate) fn small() -> Report {
         ],
         known: 3,
         properties,
+        ..Report::default()
     }
 }
 

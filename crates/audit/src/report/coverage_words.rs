@@ -1,0 +1,97 @@
+//! What the logs do not put to the test, in sentences that all report formats share.
+
+use super::Report;
+use super::words::{escape_hidden, format_count, format_place, group_digits};
+use crate::coverage::{MissingFact, UnexercisedProperty};
+
+/// How many properties a sentence names.
+const MAX_NAMED_PROPERTIES: usize = 12;
+
+/// How many facts with a nearest name are listed.
+const MAX_NEAREST: usize = 10;
+
+/// Describes what was not exercised, and what was not joined; nothing if everything was.
+pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
+    let coverage = &report.coverage;
+    let mut sentences = Vec::new();
+    match (coverage.silent_sessions, report.sessions.len()) {
+        (0, _) => {}
+        (silent, all) if silent == all => {
+            sentences.push("in no session does anything occur that any property looks at".to_owned());
+        }
+        (silent, all) => sentences.push(format!(
+            "in {} of {} nothing occurs that any property looks at",
+            group_digits(silent as u64),
+            format_count(all as u64, "session"),
+        )),
+    }
+    sentences.extend(describe_lacking(report));
+    let unexercised: Vec<&str> =
+        coverage.unexercised().filter(|gap| gap.lacking.is_empty()).map(|gap| gap.property.id.as_str()).collect();
+    if !unexercised.is_empty() {
+        let named = unexercised.iter().map(|id| escape_hidden(id).into_owned());
+        sentences.push(format!(
+            "{} of {} properties not exercised, since nothing occurs that could violate them: {}",
+            group_digits(unexercised.len() as u64),
+            group_digits(report.properties.len() as u64),
+            join_some(named),
+        ));
+    }
+    let mut nearest: Vec<&MissingFact> =
+        coverage.gaps.iter().flat_map(|gap| &gap.missing).filter(|missing| missing.nearest.is_some()).collect();
+    nearest.sort_by_key(|missing| &missing.fact);
+    nearest.dedup();
+    for MissingFact { fact, nearest } in nearest.into_iter().take(MAX_NEAREST) {
+        let tool = nearest.as_deref().unwrap_or_default();
+        sentences.push(format!("`{}` never occurs; the log has `{}`", escape_hidden(fact), escape_hidden(tool)));
+    }
+    sentences.extend(describe_unmatched(report));
+    sentences
+}
+
+/// Describes the entries of other systems that belong to no session.
+fn describe_unmatched(report: &Report) -> Vec<String> {
+    let join = &report.join;
+    let all = format_count((join.joined + join.unmatched) as u64, "event");
+    let head = match (join.joined, join.unmatched) {
+        (_, 0) => return Vec::new(),
+        (0, 1) => "the event to join belongs to no session".to_owned(),
+        (0, _) => format!("none of the {all} to join belongs to any session"),
+        (_, 1) => format!("1 of {all} to join belongs to no session"),
+        (_, unmatched) => format!("{} of {all} to join belong to no session", group_digits(unmatched as u64)),
+    };
+    let named = join.first_unmatched.iter().map(|entry| {
+        let place = format_place(&entry.source.file, entry.source.line);
+        format!("`{place}` is not joined: {}", entry.reason)
+    });
+    std::iter::once(head).chain(named).collect()
+}
+
+/// Describes the properties that were not judged, with the evidence that each needs.
+fn describe_lacking(report: &Report) -> Option<String> {
+    let lacking: Vec<&UnexercisedProperty> = report.coverage.lacking().collect();
+    let named = lacking.iter().map(|gap| format!("{} ({})", escape_hidden(&gap.property.id), describe_needs(gap)));
+    (!lacking.is_empty()).then(|| {
+        format!(
+            "{} of {} properties not judged, since the logs never state the evidence they need: {}",
+            group_digits(lacking.len() as u64),
+            group_digits(report.properties.len() as u64),
+            join_some(named),
+        )
+    })
+}
+
+/// Returns the evidence that a property needs: needs `verified` or `verification_passed`.
+pub(super) fn describe_needs(gap: &UnexercisedProperty) -> String {
+    let facts: Vec<String> = gap.lacking.iter().map(|fact| format!("`{}`", escape_hidden(fact))).collect();
+    format!("needs {}", facts.join(" or "))
+}
+
+/// Joins the first names of a list, and counts the rest.
+fn join_some(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = match names.len().saturating_sub(MAX_NAMED_PROPERTIES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.take(MAX_NAMED_PROPERTIES).collect::<Vec<_>>().join(", ") + &more
+}
