@@ -22,7 +22,7 @@ pub struct SessionMemory {
     /// The history, by hashes.
     pub(crate) known: ConversationHistory,
     /// Items that are rewritten or denied each time they come, by the hash of the item as it comes.
-    altered: BTreeMap<String, Altered>,
+    altered: BTreeMap<String, Alteration>,
     /// Calls that a reviewer has approved and that were not made since.
     pub(crate) granted: Vec<Grant>,
     /// Notes that the model has not read yet.
@@ -37,7 +37,7 @@ pub struct SessionMemory {
 
 /// The altered form of an item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Altered {
+enum Alteration {
     /// The rewritten event, a line of Lictor's own format.
     Rewritten(String),
     /// The text that is sent instead.
@@ -59,7 +59,7 @@ struct StoredMemory<'a> {
     known: Cow<'a, str>,
     /// Most sessions have no entry in these lists.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    altered: Cow<'a, [(String, Altered)]>,
+    altered: Cow<'a, [(String, Alteration)]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     granted: Cow<'a, [Grant]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -124,8 +124,8 @@ impl SessionMemory {
             return None;
         }
         match self.altered.get(&hex(hash))? {
-            Altered::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
-            Altered::Rewritten(line) => Some(read_event(line)),
+            Alteration::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
+            Alteration::Rewritten(line) => Some(read_event(line)),
         }
     }
 
@@ -160,8 +160,8 @@ impl SessionMemory {
     pub(crate) fn alter(&mut self, hash: &[u8], ruling: &Ruling) {
         let altered = match ruling {
             Ruling::Forward => return,
-            Ruling::Rewrite(event) => Altered::Rewritten(write_event(event)),
-            Ruling::Deny { text } => Altered::Denied(text.clone()),
+            Ruling::Rewrite(event) => Alteration::Rewritten(write_event(event)),
+            Ruling::Deny { text } => Alteration::Denied(text.clone()),
         };
         self.altered.insert(hex(hash), altered);
     }

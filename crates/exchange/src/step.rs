@@ -13,6 +13,7 @@ use crate::memory::SessionMemory;
 
 /// The settings of an exchange.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ExchangeOptions {
     /// Whether everything is judged but forwarded unchanged (shadow mode).
     pub shadow: bool,

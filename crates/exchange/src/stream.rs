@@ -156,12 +156,11 @@ impl Life {
 
     /// Returns the state of a stream that begins. `left` says how often the model may be asked again after it.
     pub(crate) fn open_stream(&self, left: usize) -> StreamState {
-        let limits = StreamLimits {
-            held: self.options.held,
-            hold_back: if self.options.shadow { 0 } else { self.options.hold_back },
-            asks_early: self.previews_text(),
-            unknown_fields: self.options.unknown_fields,
-        };
+        let limits = StreamLimits::default()
+            .held(self.options.held)
+            .hold_back(if self.options.shadow { 0 } else { self.options.hold_back })
+            .asks_early(self.previews_text())
+            .unknown_fields(self.options.unknown_fields);
         StreamState {
             stream: Stream::new(self.api, limits),
             actions: VecDeque::new(),

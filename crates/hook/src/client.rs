@@ -16,6 +16,7 @@ pub enum HookClient {
 
 /// Options for the answers to a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HookOptions {
     /// Whether Codex may run calls with rewritten arguments. Old versions of Codex ignore new arguments and run the
     /// call unchanged, and a hook cannot see the version, so this is off by default.

@@ -14,6 +14,7 @@ use crate::disk::{Disk, RealDisk};
 /// let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now).checkpoint_records(100);
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct LedgerOptions {
     pub(crate) clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     pub(crate) disk: Arc<dyn Disk>,

@@ -24,7 +24,8 @@ use crate::message::{self, Message, MessageFault, PartialMessage};
 use approval::PendingApproval;
 
 /// Options of a relay, set by the operator.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RelayOptions {
     /// The name of the server in events and digests. The operator chooses it, not the server.
     pub server: String,
@@ -32,6 +33,13 @@ pub struct RelayOptions {
     pub session: String,
     /// Methods outside the protocol that pass without a decision.
     pub methods: Vec<String>,
+}
+
+impl RelayOptions {
+    /// Returns the options for a server and a session: every method outside the protocol needs a decision.
+    pub fn new(server: impl Into<String>, session: impl Into<String>) -> RelayOptions {
+        RelayOptions { server: server.into(), session: session.into(), methods: Vec::new() }
+    }
 }
 
 /// An outgoing message, as JSON on one line.

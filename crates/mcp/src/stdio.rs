@@ -16,7 +16,7 @@ use crate::relay::{OutgoingMessage, Relay};
 /// How long a silent server may run after the client has closed its input.
 const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-enum Received {
+enum StdioEvent {
     Client(Vec<u8>),
     Server(Vec<u8>),
     ClientGone,
@@ -43,10 +43,10 @@ pub fn run(
     // The threads are not joined: the one that reads the client may block until the process ends.
     let _ = std::thread::Builder::new()
         .name("client".into())
-        .spawn(move || read_lines(std::io::stdin(), &from_client, Received::Client, Received::ClientGone))?;
+        .spawn(move || read_lines(std::io::stdin(), &from_client, StdioEvent::Client, StdioEvent::ClientGone))?;
     let _ = std::thread::Builder::new()
         .name("server".into())
-        .spawn(move || read_lines(output, &sender, Received::Server, Received::ServerGone))?;
+        .spawn(move || read_lines(output, &sender, StdioEvent::Server, StdioEvent::ServerGone))?;
     loop {
         let next = match &to_server {
             Some(_) => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -54,14 +54,14 @@ pub fn run(
         };
         let Ok(next) = next else { return stop_server(&mut child) };
         let outs = match next {
-            Received::Client(line) => relay.client_sent(warden, &line, clock()),
-            Received::Server(line) => relay.server_sent(warden, &line, clock()),
+            StdioEvent::Client(line) => relay.client_sent(warden, &line, clock()),
+            StdioEvent::Server(line) => relay.server_sent(warden, &line, clock()),
             // The server reads the end of its input and may finish its work.
-            Received::ClientGone => {
+            StdioEvent::ClientGone => {
                 drop(to_server.take());
                 continue;
             }
-            Received::ServerGone => {
+            StdioEvent::ServerGone => {
                 drop(to_server.take());
                 return child.wait();
             }
@@ -96,7 +96,7 @@ fn stop_server(child: &mut Child) -> std::io::Result<ExitStatus> {
 }
 
 /// Sends lines to the relay until the input ends.
-fn read_lines(input: impl Read, to: &Sender<Received>, wrap: fn(Vec<u8>) -> Received, gone: Received) {
+fn read_lines(input: impl Read, to: &Sender<StdioEvent>, wrap: fn(Vec<u8>) -> StdioEvent, gone: StdioEvent) {
     let mut input = BufReader::new(input);
     loop {
         let mut line = Vec::new();
@@ -134,10 +134,10 @@ mod tests {
         let input =
             std::io::repeat(b' ').take(MAX_MESSAGE_BYTES as u64 - 1).chain(b"x".as_slice()).chain(hidden).chain(hidden);
         let (sender, receiver) = mpsc::channel();
-        read_lines(input, &sender, Received::Client, Received::ClientGone);
+        read_lines(input, &sender, StdioEvent::Client, StdioEvent::ClientGone);
         let mut heard = receiver.try_iter();
-        assert!(matches!(heard.next(), Some(Received::Client(line)) if line.len() == MAX_MESSAGE_BYTES));
-        assert!(matches!(heard.next(), Some(Received::Client(line)) if line == hidden), "the next line is a message");
-        assert!(matches!(heard.next(), Some(Received::ClientGone)));
+        assert!(matches!(heard.next(), Some(StdioEvent::Client(line)) if line.len() == MAX_MESSAGE_BYTES));
+        assert!(matches!(heard.next(), Some(StdioEvent::Client(line)) if line == hidden), "the next line is a message");
+        assert!(matches!(heard.next(), Some(StdioEvent::ClientGone)));
     }
 }

@@ -14,7 +14,7 @@ use lictor_exchange::{ExchangeOptions, LocalDecider, LocalExchange, LocalSession
 use lictor_judge::Judge;
 use lictor_judge::guard::{Capabilities, Decision, Guard, GuardOptions, Preview};
 use lictor_policy::{FileResolver, Policy, Response};
-use lictor_recognise::{Recognised, Recogniser};
+use lictor_recognise::{PersonalData, Recogniser};
 use lictor_wire::Api;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -59,21 +59,21 @@ fn packs() -> Vec<String> {
 }
 
 /// A policy, compiled.
-struct Compiled {
+struct CompiledPolicy {
     policy: Policy,
     judge: Mutex<Judge>,
 }
 
-fn compile(policy: &str) -> Compiled {
+fn compile(policy: &str) -> CompiledPolicy {
     let policy = Policy::parse(policy, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy;
     let judge = Mutex::new(Judge::new(&policy).unwrap());
-    Compiled { policy, judge }
+    CompiledPolicy { policy, judge }
 }
 
 /// Returns a guard that has seen what makes properties object to persons.
-fn guard(compiled: &Compiled, said: &str) -> Guard {
+fn guard(compiled: &CompiledPolicy, said: &str) -> Guard {
     let mut guard = Guard::new(compiled.judge.lock().unwrap().fork(), GuardOptions::default());
-    let mut found = Recognised::default();
+    let mut found = PersonalData::default();
     RECOGNISER.text(said, &mut found);
     let mut erasure = Event::new(Kind::Erasure);
     erasure.session = Some("s".into());
@@ -83,7 +83,7 @@ fn guard(compiled: &Compiled, said: &str) -> Guard {
 }
 
 /// Returns the parts of a text that a policy objects to: those that are masked, and the first that is blocked.
-fn protected(compiled: &Compiled, text: &str) -> Vec<Range<usize>> {
+fn protected(compiled: &CompiledPolicy, text: &str) -> Vec<Range<usize>> {
     let mut guard = guard(compiled, text);
     let mut preview = |text: &str| {
         let mut event = Event::new(Kind::AssistantMessage);
@@ -99,16 +99,18 @@ fn protected(compiled: &Compiled, text: &str) -> Vec<Range<usize>> {
 }
 
 /// What the client has heard after each piece, and at the end.
-struct Heard {
+struct StreamedReply {
     after: Vec<String>,
     whole: String,
 }
 
 /// Streams a text to a client, cut into these pieces.
-fn stream(compiled: &Compiled, decider: &mut dyn LocalDecider, pieces: &[&str]) -> Heard {
+fn stream(compiled: &CompiledPolicy, decider: &mut dyn LocalDecider, pieces: &[&str]) -> StreamedReply {
     let previews_text = changes_texts(&compiled.policy);
     let hold_back = if previews_text { HOLD_BACK } else { 0 };
-    let options = ExchangeOptions { previews_text, hold_back, ..ExchangeOptions::default() };
+    let mut options = ExchangeOptions::default();
+    options.previews_text = previews_text;
+    options.hold_back = hold_back;
     let mut sessions = LocalSessions::default();
     let mut exchange = LocalExchange::new(Api::Chat, format!("{:032x}", 1), "s".to_owned(), options);
     let request = json!({"model": "m", "messages": [{"role": "user", "content": "And?"}], "stream": true});
@@ -127,7 +129,7 @@ fn stream(compiled: &Compiled, decider: &mut dyn LocalDecider, pieces: &[&str]) 
     sent.extend(exchange.push((&mut sessions, &mut *decider), chunk(json!({}), json!("stop"))));
     sent.extend(exchange.push((&mut sessions, &mut *decider), Bytes::from_static(b"data: [DONE]\n\n")));
     sent.extend(exchange.end((&mut sessions, &mut *decider), false));
-    Heard { after, whole: read(&sent) }
+    StreamedReply { after, whole: read(&sent) }
 }
 
 /// Returns the text in the bytes of a stream.
@@ -179,12 +181,12 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-static REDACTING: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
+static REDACTING: LazyLock<Vec<CompiledPolicy>> = LazyLock::new(|| {
     let formulas = ["always !carries(_)", "always !discloses(_)", "always !special(_)", "always !carries(\"address\")"];
     formulas.iter().map(|formula| compile(&property(formula, "redact"))).collect()
 });
 
-static OTHERS: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
+static OTHERS: LazyLock<Vec<CompiledPolicy>> = LazyLock::new(|| {
     let blocking = ["always !carries(_)", "always !discloses(_)", "always (carries(_) -> carries(\"order_id\"))"];
     let blocking = blocking.iter().map(|formula| property(formula, "block"));
     let excused = property("always (carries(_) -> carries(\"order_id\"))", "redact");
@@ -241,6 +243,19 @@ proptest! {
             prop_assert!(late.contains(value) || !early.contains(value), "{:?}: {:?} in {:?}", pieces, value, early);
         }
     }
+}
+
+/// What excuses a text may be undone by more text, as long as that is open.
+#[test]
+fn excuse_in_open_text_releases_nothing() {
+    let policy = compile(&property("always (carries(_) -> carries(\"order_id\"))", "block"));
+    let pieces = [
+        "Your order has been shipped and will arrive tomorrow. alice&#64;example.com",
+        " Ваш заказ отправлен и будет доставлен завтра утром. driver's license #D123",
+        "4567 Your order has been shipped and will arrive tomorrow.",
+    ];
+    let early = stream(&policy, &mut guard(&policy, &pieces.concat()), &pieces).whole;
+    assert!(!early.contains("alice"), "{early}");
 }
 
 /// An ordinary answer is sent word by word under every pack.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The result of a turn.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct TurnResult {
     pub(crate) upstream: Option<String>,
     /// The later requests of the same turn, in which the model was asked again.
     pub(crate) again: Vec<String>,
@@ -36,13 +36,13 @@ pub(crate) fn policy(scene: &Value) -> String {
 }
 
 /// Returns the approval id that the client got.
-pub(crate) fn approval_id(seen: &Seen) -> &str {
+pub(crate) fn approval_id(seen: &TurnResult) -> &str {
     let (_, rest) = seen.client.split_once("Approval id: ").unwrap();
     rest.split_once(". Make").unwrap().0
 }
 
 /// Compares a turn's result with its expectations; the error names the first difference.
-pub(crate) fn check(turn: &Value, seen: &Seen) -> Result<(), String> {
+pub(crate) fn check(turn: &Value, seen: &TurnResult) -> Result<(), String> {
     let expect = |is_true: bool, what: &str| if is_true { Ok(()) } else { Err(format!("{what}\n{seen:#?}")) };
     expect(seen.status == turn["status"].as_u64().unwrap_or(200), "status")?;
     if let Some(code) = turn["code"].as_str() {

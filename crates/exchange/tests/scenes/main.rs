@@ -19,7 +19,7 @@ use lictor_policy::{FileResolver, Policy};
 use lictor_wire::{Api, Route};
 use serde_json::Value;
 
-use check::{Seen, approval_id, strings};
+use check::{TurnResult, approval_id, strings};
 
 const SESSION: &str = "s";
 
@@ -37,11 +37,13 @@ impl Scene {
         let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
         let previews_text = changes_texts(&policy);
         let hold_back = if previews_text { 256 } else { 0 };
-        let options = ExchangeOptions { previews_text, hold_back, ..ExchangeOptions::default() };
+        let mut options = ExchangeOptions::default();
+        options.previews_text = previews_text;
+        options.hold_back = hold_back;
         Scene { guard, sessions: LocalSessions::default(), options }
     }
 
-    fn play(&mut self, number: usize, turn: &Value) -> Seen {
+    fn play(&mut self, number: usize, turn: &Value) -> TurnResult {
         let Route::Judged(api) = Api::route("POST", turn["path"].as_str().unwrap()) else { panic!("{turn}") };
         let mut exchange = LocalExchange::new(api, format!("{number:032x}"), SESSION.to_owned(), self.options);
         let request = Bytes::from(turn["request"].to_string());
@@ -61,7 +63,7 @@ impl Scene {
                     None => client.extend(exchange.no_stream((&mut self.sessions, &mut self.guard))),
                 }
             }
-            return Seen { upstream, again, status: 200, client: text(&client), ..Seen::default() };
+            return TurnResult { upstream, again, status: 200, client: text(&client), ..TurnResult::default() };
         }
         let reply = Bytes::from(turn["reply"].to_string());
         let mut judged = exchange.reply((&mut self.sessions, &mut self.guard), reply);
@@ -69,7 +71,7 @@ impl Scene {
         loop {
             let request = match judged {
                 Ok(LocalReply::Body(body)) => {
-                    return Seen { upstream, again, status: 200, client: text(&body), ..Seen::default() };
+                    return TurnResult { upstream, again, status: 200, client: text(&body), ..TurnResult::default() };
                 }
                 Ok(LocalReply::AskAgain(request)) => request,
                 Err(failure) => return failed(api, &failure, upstream),
@@ -100,7 +102,7 @@ impl Scene {
     }
 
     /// Answers the approval whose id the client got.
-    fn answer(&mut self, seen: &Seen, answer: &str) {
+    fn answer(&mut self, seen: &TurnResult, answer: &str) {
         let id = approval_id(seen);
         let mut event = Event::new(if answer == "approve" { Kind::Approval } else { Kind::Denial });
         event.session = Some(SESSION.into());
@@ -115,9 +117,9 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn failed(api: Api, failure: &ExchangeFailure, upstream: Option<String>) -> Seen {
+fn failed(api: Api, failure: &ExchangeFailure, upstream: Option<String>) -> TurnResult {
     let client = text(&api.error(failure.status, &failure.code, &failure.message));
-    Seen { upstream, status: failure.status.into(), code: failure.code.clone(), client, ..Seen::default() }
+    TurnResult { upstream, status: failure.status.into(), code: failure.code.clone(), client, ..TurnResult::default() }
 }
 
 /// A request with many new messages is decided on in parts, so that other sessions get their turn.

@@ -16,7 +16,7 @@ use lictor_logic::Time;
 use lictor_mcp::{OutgoingMessage, Relay, RelayOptions};
 use lictor_policy::{FileResolver, Policy};
 use lictor_store::{MemoryStore, Store};
-use lictor_warden::{ContentRetention, Warden};
+use lictor_warden::Warden;
 
 const POLICY: &str = r#"
 lictor: 1
@@ -44,15 +44,8 @@ struct Connection {
 fn open_warden(store: Arc<dyn Store>) -> Warden {
     let policy = Policy::parse(POLICY, "tools", &FileResolver).unwrap().policy;
     let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
-    let options = lictor_warden::WardenOptions {
-        keep: ContentRetention::Commitment,
-        most_sessions: 10,
-        policy: policy.fingerprint(),
-        idle: None,
-        skew: None,
-        migrates: true,
-        watches: false,
-    };
+    let mut options = lictor_warden::WardenOptions::new(policy.fingerprint());
+    options.max_sessions = 10;
     Warden::open(guard, store, None, options).unwrap()
 }
 
@@ -62,7 +55,8 @@ impl Connection {
     }
 
     fn with_store(server: &str, store: Arc<dyn Store>) -> Connection {
-        let options = RelayOptions { server: server.into(), session: "s".into(), methods: vec!["vendor/hello".into()] };
+        let mut options = RelayOptions::new(server, "s");
+        options.methods = vec!["vendor/hello".into()];
         Connection { relay: Relay::new(options), warden: open_warden(store), now: 0 }
     }
 

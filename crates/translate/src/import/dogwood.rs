@@ -58,7 +58,8 @@ def temporal bind(?n, ?number, ?then) { exists (?n: Long). (?number == ?n && ?th
 ";
 
 /// The files of a policy.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PolicyFiles {
     /// The policy: macros and statements.
     pub policies: Vec<PolicyText>,
@@ -68,6 +69,13 @@ pub struct PolicyFiles {
     pub events: Option<PolicyText>,
     /// The action schema, for the groups that actions belong to.
     pub actions: Option<PolicyText>,
+}
+
+impl PolicyFiles {
+    /// Returns a policy with the standard macros and without schemas.
+    pub fn new(policies: Vec<PolicyText>) -> PolicyFiles {
+        PolicyFiles { policies, macros: None, events: None, actions: None }
+    }
 }
 
 /// A policy of Dogwood, imported.

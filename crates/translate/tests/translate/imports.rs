@@ -26,9 +26,9 @@ const LOG: &str = r#"@0 scope(principal: Bank::User::"eve", resource: Bank::Desk
 "#;
 
 fn given(policy: &str) -> PolicyFiles {
-    let (policies, events) =
-        (vec![PolicyText::new("pay.dw", policy)], Some(PolicyText::new("events.dwschema", EVENTS)));
-    PolicyFiles { policies, events, ..PolicyFiles::default() }
+    let mut files = PolicyFiles::new(vec![PolicyText::new("pay.dw", policy)]);
+    files.events = Some(PolicyText::new("events.dwschema", EVENTS));
+    files
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn dogwood_import_makes_properties_and_facts() {
 #[test]
 fn dogwood_import_without_schema_splits_principals() {
     let policies = vec![PolicyText::new("pay.dw", "permit (principal, action, resource);")];
-    let imported = ImportedPolicy::new("pay", &PolicyFiles { policies, ..PolicyFiles::default() }).unwrap();
+    let imported = ImportedPolicy::new("pay", &PolicyFiles::new(policies)).unwrap();
     let log = r#"@0 A::Action::"B"::request(callerPrincipal: A::User::"eve")
 @1 A::Action::"B"::response()"#;
     let events = imported.log("s", &PolicyText::new("a.log", log)).unwrap();

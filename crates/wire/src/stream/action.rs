@@ -7,19 +7,47 @@ use lictor_event::Event;
 use crate::fields::UnknownFields;
 use crate::refusal::WireRefusal;
 
-/// The limits of a stream.
+/// The limits of a stream. Limits that are not set keep their defaults.
+///
+/// ```
+/// let limits = lictor_wire::StreamLimits::default().hold_back(256);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamLimits {
-    /// The most bytes that may be held, and the most bytes of text in a reply. A stream that needs more is refused.
-    pub held: usize,
-    /// How many bytes of text are held back at most, so that a long match can be masked before its beginning is sent.
-    /// Zero sends text at once; `usize::MAX` holds every text until it is complete and ruled on.
-    pub hold_back: usize,
-    /// Whether the caller is asked about text as soon as it arrives, and then
-    /// [says](crate::Stream::wait_from) how much of it must wait. Otherwise `hold_back` bytes always wait.
-    pub asks_early: bool,
-    /// What happens to fields that no table names.
-    pub unknown_fields: UnknownFields,
+    pub(crate) held: usize,
+    pub(crate) hold_back: usize,
+    pub(crate) asks_early: bool,
+    pub(crate) unknown_fields: UnknownFields,
+}
+
+impl StreamLimits {
+    /// Sets the most bytes that may be held, and the most bytes of text in a reply; 16 MiB by default. A stream that needs
+    /// more is refused.
+    #[must_use]
+    pub fn held(self, held: usize) -> StreamLimits {
+        StreamLimits { held, ..self }
+    }
+
+    /// Sets how many bytes of text are held back at most, so that a long match can be masked before its beginning is
+    /// sent. Zero, the default, sends text at once; `usize::MAX` holds every text until it is complete and ruled on.
+    #[must_use]
+    pub fn hold_back(self, hold_back: usize) -> StreamLimits {
+        StreamLimits { hold_back, ..self }
+    }
+
+    /// Sets whether the caller is asked about text as soon as it arrives, and then
+    /// [says](crate::Stream::wait_from) how much of it must wait. Otherwise, the default, `hold_back` bytes always wait.
+    #[must_use]
+    pub fn asks_early(self, asks_early: bool) -> StreamLimits {
+        StreamLimits { asks_early, ..self }
+    }
+
+    /// Sets what happens to fields that no table names.
+    #[must_use]
+    pub fn unknown_fields(self, unknown_fields: UnknownFields) -> StreamLimits {
+        StreamLimits { unknown_fields, ..self }
+    }
 }
 
 impl Default for StreamLimits {

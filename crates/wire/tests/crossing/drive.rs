@@ -5,7 +5,7 @@ use lictor_wire::{Api, Mask, Ruling, SentItem, Stream, StreamAction, StreamLimit
 
 /// The result of a stream.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Driven {
+pub(crate) struct StreamResult {
     pub(crate) released: Vec<u8>,
     /// The judged events, and how many bytes were sent before each.
     pub(crate) judged: Vec<(Event, usize)>,
@@ -14,7 +14,7 @@ pub(crate) struct Driven {
     pub(crate) is_complete: bool,
 }
 
-impl Driven {
+impl StreamResult {
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.released).unwrap()
     }
@@ -31,10 +31,10 @@ pub(crate) fn drive<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     mut rule: impl FnMut(&Event) -> Ruling,
     mut mask: impl FnMut(&str, usize) -> Vec<Mask>,
-) -> Driven {
-    let mut stream = Stream::new(api, StreamLimits { hold_back, ..StreamLimits::default() });
-    let mut driven = Driven::default();
-    let mut answer = |stream: &mut Stream, moves: Vec<StreamAction>, driven: &mut Driven| {
+) -> StreamResult {
+    let mut stream = Stream::new(api, StreamLimits::default().hold_back(hold_back));
+    let mut driven = StreamResult::default();
+    let mut answer = |stream: &mut Stream, moves: Vec<StreamAction>, driven: &mut StreamResult| {
         let mut moves: std::collections::VecDeque<StreamAction> = moves.into();
         while let Some(next) = moves.pop_front() {
             match next {
@@ -65,12 +65,12 @@ pub(crate) fn drive<'a>(
 }
 
 /// Drives a whole text of a stream, and lets everything pass.
-pub(crate) fn forward(api: Api, text: &str) -> Driven {
+pub(crate) fn forward(api: Api, text: &str) -> StreamResult {
     drive(api, 0, [text.as_bytes()], |_| Ruling::Forward, |_, _| Vec::new())
 }
 
 /// Drives a whole text of a stream under rulings.
-pub(crate) fn ruled(api: Api, text: &str, rule: impl FnMut(&Event) -> Ruling) -> Driven {
+pub(crate) fn ruled(api: Api, text: &str, rule: impl FnMut(&Event) -> Ruling) -> StreamResult {
     drive(api, 0, [text.as_bytes()], rule, |_, _| Vec::new())
 }
 

@@ -25,7 +25,7 @@ fn text_is_sent_at_once_without_hold_back() {
             cut.or_else(|| text.find("thre").map(|place| place + text[place..].find("\n\n").unwrap() + 2)).unwrap();
         let moves = stream.push(&text.as_bytes()[..cut]);
         assert_eq!(moves, [StreamAction::Release(text.as_bytes()[..cut].to_vec())]);
-        let mut stream = Stream::new(api, StreamLimits { hold_back: 100, ..StreamLimits::default() });
+        let mut stream = Stream::new(api, StreamLimits::default().hold_back(100));
         let moves = stream.push(&text.as_bytes()[..cut]);
         let [StreamAction::Release(released)] = moves.as_slice() else { panic!("{moves:?}") };
         assert!(!String::from_utf8_lossy(released).contains("one "), "nothing of the text has left");
@@ -134,7 +134,7 @@ proptest! {
 
 /// Drives a stream whose text waits only from where the number may begin. Returns what was sent after each piece.
 fn drive_early(api: Api, hold_back: usize, text: &str, piece: usize) -> Vec<Vec<u8>> {
-    let limits = StreamLimits { hold_back, asks_early: true, ..StreamLimits::default() };
+    let limits = StreamLimits::default().hold_back(hold_back).asks_early(true);
     let mut stream = Stream::new(api, limits);
     let (mut sent, mut after) = (Vec::new(), Vec::new());
     for bytes in text.as_bytes().chunks(piece).map(Some).chain([None]) {
@@ -191,7 +191,7 @@ fn early_text_waits_only_where_match_may_begin() {
 #[test]
 fn early_question_is_asked_once_if_unanswered() {
     let text = streamed(Api::Chat, &turn(&"word ".repeat(20), &[]), 5);
-    let limits = StreamLimits { hold_back: 64, asks_early: true, ..StreamLimits::default() };
+    let limits = StreamLimits::default().hold_back(64).asks_early(true);
     let (mut stream, mut asked) = (Stream::new(Api::Chat, limits), 0);
     for bytes in text.split_inclusive("\n\n").take(12) {
         let mut moves = stream.push(bytes.as_bytes());
@@ -212,7 +212,7 @@ fn stopped_text_stays_stopped_after_final_ruling() {
     for api in Api::ALL {
         for ruling in [Ruling::Forward, Ruling::Deny { text: "Denied.".into() }] {
             let text = streamed(api, &turn(&words, &[]), 5);
-            let mut stream = Stream::new(api, StreamLimits { hold_back: 32, ..StreamLimits::default() });
+            let mut stream = Stream::new(api, StreamLimits::default().hold_back(32));
             let (mut left, mut moves) = (Vec::new(), std::collections::VecDeque::new());
             for bytes in text.as_bytes().chunks(64).map(Some).chain([None]) {
                 moves.extend(match bytes {
@@ -247,7 +247,7 @@ fn abandoned_stream_judges_sent_text() {
     for api in Api::ALL {
         let text = streamed(api, &turn(&"word ".repeat(40), &[("c", "pay", "{}")]), 5);
         for hold_back in [0, 32] {
-            let mut stream = Stream::new(api, StreamLimits { hold_back, ..StreamLimits::default() });
+            let mut stream = Stream::new(api, StreamLimits::default().hold_back(hold_back));
             let cut = text.len() / 2;
             let mut moves = stream.push(&text.as_bytes()[..cut]);
             while let Some(StreamAction::Text { .. }) = moves.last() {

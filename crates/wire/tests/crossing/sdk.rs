@@ -16,11 +16,11 @@ struct Case {
     status: i64,
     body: String,
     /// The text, or the message of an error.
-    expected: Result<Said, Vec<&'static str>>,
+    expected: Result<SdkReply, Vec<&'static str>>,
 }
 
 /// The texts, the calls as id, tool and arguments, and the stop reason.
-type Said = (Vec<&'static str>, Vec<[&'static str; 3]>, &'static str);
+type SdkReply = (Vec<&'static str>, Vec<[&'static str; 3]>, &'static str);
 
 fn usual() -> Turn {
     turn("Words.", &[("id-one", "tool_one", r#"{"a": 1}"#), ("id-two", "tool_two", r#"{"b": 2}"#)])
@@ -45,7 +45,7 @@ fn cases() -> Vec<Case> {
             Api::Messages => ("tool_use", "end_turn"),
             Api::Responses => ("completed", "completed"),
         };
-        let mut add = |name, bodies: [(bool, String); 2], expected: Said| {
+        let mut add = |name, bodies: [(bool, String); 2], expected: SdkReply| {
             for (is_streamed, body) in bodies {
                 cases.push(Case { name, api, is_streamed, status: 200, body, expected: Ok(expected.clone()) });
             }

@@ -294,11 +294,11 @@ fn held_bytes_are_limited() {
     for api in Api::ALL {
         let long = format!("{{\"a\":\"{}\"}}", "x".repeat(4000));
         let text = streamed(api, &turn("", &[("i", "t", &long)]), 50);
-        let mut stream = Stream::new(api, StreamLimits { held: 2000, ..StreamLimits::default() });
+        let mut stream = Stream::new(api, StreamLimits::default().held(2000));
         let last = stream.push(text.as_bytes()).pop();
         assert!(matches!(last, Some(StreamAction::Refuse(refused)) if refused.code == "stream.too_large"), "{api:?}");
         assert_eq!(stream.push(text.as_bytes()), []);
-        let mut stream = Stream::new(api, StreamLimits { held: 100, ..StreamLimits::default() });
+        let mut stream = Stream::new(api, StreamLimits::default().held(100));
         let last = stream.push(&[b':'; 101]).pop();
         assert!(matches!(last, Some(StreamAction::Refuse(_))));
     }
