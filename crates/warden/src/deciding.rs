@@ -12,7 +12,7 @@ use crate::answer::{DecidedBatch, ExtraChanges, WardenAnswer};
 use crate::error::WardenError;
 use crate::held;
 use crate::kept;
-use crate::record::Outgoing;
+use crate::record::OutgoingRecord;
 use crate::warden::{MAX_ATTEMPTS, Warden, session_of};
 
 impl Warden {
@@ -195,14 +195,13 @@ impl Warden {
     }
 
     /// Counts a decision on a session, and returns its record if there is a ledger.
-    pub(crate) fn outgoing(&mut self, session: &str, decision: &Decision, now: Option<Time>) -> Option<Outgoing> {
+    pub(crate) fn outgoing(&mut self, session: &str, decision: &Decision, now: Option<Time>) -> Option<OutgoingRecord> {
         let number = self.held.get_mut(session).map_or(0, |held| {
             held.decided += 1;
             held.decided
         });
         self.ledger.as_ref()?;
-        let persons = self.guard.persons(decision);
-        let mut record = Outgoing::decision(decision, &self.options.policy, number, persons, now);
+        let mut record = OutgoingRecord::decision(&self.guard, decision, &self.options.policy, number, now);
         record.note_watching(self.options.watches);
         for (member, text) in [("kind", Some(decision.event.kind.name())), ("tool", decision.event.tool.as_deref())] {
             if text.is_some_and(|text| self.guard.names_person(text)) {

@@ -22,7 +22,7 @@ use crate::answer::{DecidedBatch, Notice, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::warden::Warden;
 use direct::Direct;
-use queue::{Asked, Question, Queue};
+use queue::{DecideRequest, Question, Queue};
 
 /// The interval between two ticks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
@@ -44,7 +44,7 @@ enum Mode {
 /// The thread of a handle; it returns whether everything was written at the end.
 type Worker = JoinHandle<Result<(), WardenError>>;
 
-type Then<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
+type ReplyCallback<T> = Box<dyn FnOnce(Result<T, Arc<WardenError>>) + Send>;
 
 impl fmt::Debug for WardenHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ impl WardenHandle {
     ) {
         match &self.mode {
             Mode::Queue(queue) => {
-                queue.ask(Question::Decide(Asked { events, extra: Box::new(extra), then: Box::new(then) }));
+                queue.ask(Question::Decide(DecideRequest { events, extra: Box::new(extra), then: Box::new(then) }));
             }
             Mode::Direct(direct) => {
                 direct.ask(|warden, now| warden.decide_with_extra(&events, &extra, Some(now)), then)

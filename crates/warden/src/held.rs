@@ -16,7 +16,7 @@ pub(crate) const MAX_ANSWERED: usize = 64;
 
 /// A session that is in memory.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldSession {
     /// The version of its state in the store.
     pub(crate) version: Option<u64>,
     /// Its name in records: a random one, from its first event to its end. A session that begins again under the same
@@ -74,7 +74,7 @@ impl PastAnswer {
     }
 }
 
-impl Held {
+impl HeldSession {
     /// Keeps the decision on an event of this name.
     pub(crate) fn answer(&mut self, name: String, decision: Arc<Decision>) {
         self.answered.push((name, PastAnswer::Decision(decision)));

@@ -12,11 +12,11 @@ use crate::answer::Notice;
 use crate::error::WardenError;
 use crate::held::StoredHistory;
 use crate::kept::{self, KeptHistory};
-use crate::time::MOST_DUE;
+use crate::time::MAX_DUE_PER_SAVE;
 use crate::warden::Warden;
 
 /// How many histories of an older version are moved in one save.
-const MOST_MOVED: usize = 256;
+const MAX_MOVED_HISTORIES: usize = 256;
 
 /// A history that is being saved.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Warden {
     /// Moves the histories of an older version, so that they are found by their deadlines.
     fn move_old_histories(&mut self) -> Result<(), WardenError> {
         loop {
-            let old = self.store.keys(kept::OLD_HISTORIES, None, MOST_MOVED)?;
+            let old = self.store.keys(kept::OLD_HISTORIES, None, MAX_MOVED_HISTORIES)?;
             if old.is_empty() {
                 return Ok(());
             }
@@ -200,7 +200,7 @@ impl Warden {
                 Err(error) => return Err(error),
             }
             self.drop_from_index(&due, now)?;
-            if due.len() < MOST_DUE {
+            if due.len() < MAX_DUE_PER_SAVE {
                 return Ok(notices);
             }
         }
@@ -209,7 +209,7 @@ impl Warden {
     /// Returns histories that are due: the keys in the index, and their own.
     fn due_histories(&self, now: Time) -> Result<Vec<(String, String)>, WardenError> {
         let mut due = Vec::new();
-        for index in self.store.keys(kept::HISTORIES_DUE, None, MOST_DUE)? {
+        for index in self.store.keys(kept::HISTORIES_DUE, None, MAX_DUE_PER_SAVE)? {
             if kept::due_time(&index).is_none_or(|time| time > now) {
                 break;
             }

@@ -74,11 +74,11 @@ pub(crate) struct KeptHistory {
 }
 
 /// Longer names are replaced by their hash.
-const LONGEST_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// Returns a name as a part of a key. Names may have any characters and any length; different names stay different.
 fn escaped(name: &str) -> String {
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_BYTES {
         let hash = Sha256::digest(name.as_bytes());
         return hash.iter().fold("~".to_owned(), |text, byte| text + &format!("{byte:02x}"));
     }

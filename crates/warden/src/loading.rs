@@ -1,9 +1,9 @@
 //! Brings sessions into memory, and evicts them.
 
 use crate::error::WardenError;
-use crate::held::{Held, PastAnswer};
+use crate::held::{HeldSession, PastAnswer};
 use crate::kept::{self, KeptPart, KeptSession};
-use crate::record::{Outgoing, random_name};
+use crate::record::{OutgoingRecord, random_name};
 use crate::warden::Warden;
 
 impl Warden {
@@ -18,7 +18,7 @@ impl Warden {
             return Err(WardenError::Lost { session: session.to_owned() });
         }
         let key = kept::state(session);
-        let mut held = Held { turn, run: random_name(), ..Held::default() };
+        let mut held = HeldSession { turn, run: random_name(), ..HeldSession::default() };
         if let Some(stored) = self.store.load(&key)? {
             let mut last: KeptSession = kept::read(&stored.value, &key)?;
             let mut happened = Vec::new();
@@ -52,7 +52,7 @@ impl Warden {
                 self.guard.restore(&whole).map_err(restore)?;
             } else {
                 let begun = self.guard.migrate(&whole).map_err(restore)?;
-                let record = Outgoing::migrated(&last.policy, &self.options.policy, &begun);
+                let record = OutgoingRecord::migrated(&last.policy, &self.options.policy, &begun);
                 self.announced.push((session.to_owned(), record));
             }
         }
@@ -104,7 +104,7 @@ impl Warden {
 
     /// Evicts the sessions and histories that were idle longest.
     pub(crate) fn make_room(&mut self) {
-        let most = self.options.most_sessions.max(1);
+        let most = self.options.max_sessions.max(1);
         self.make_room_for_histories(most);
         if self.held.len() <= most + most / 8 {
             return;

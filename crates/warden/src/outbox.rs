@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use crate::error::WardenError;
 use crate::kept;
-use crate::record::{Outgoing, Waiting};
+use crate::record::{OutgoingRecord, WaitingRecord};
 use crate::warden::Warden;
 
 /// How far back the ledger is searched for records that were written just before a crash.
-const RECENT: u64 = 100_000;
+const MAX_SEARCHED_RECORDS: u64 = 100_000;
 
 impl Warden {
     /// Writes records to the ledger; once they are durable there, the next save deletes them from the store. Failed
     /// writes are retried before anything else is decided.
-    pub(crate) fn write(&mut self, outgoing: Vec<Waiting>) -> Result<(), WardenError> {
+    pub(crate) fn write(&mut self, outgoing: Vec<WaitingRecord>) -> Result<(), WardenError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let keep = self.options.keep;
         let begun: Vec<_> =
@@ -49,20 +49,20 @@ impl Warden {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let mut waiting = Vec::new();
         for (key, stored) in self.store.scan(&self.outboxes)? {
-            let record: Outgoing = kept::read(&stored.value, &key)?;
-            waiting.push(Waiting { key, version: stored.version, record });
+            let record: OutgoingRecord = kept::read(&stored.value, &key)?;
+            waiting.push(WaitingRecord { key, version: stored.version, record });
         }
         if waiting.is_empty() {
             return Ok(());
         }
         let reader = ledger.reader();
-        let from = reader.size()?.saturating_sub(RECENT);
+        let from = reader.size()?.saturating_sub(MAX_SEARCHED_RECORDS);
         let mut known = HashSet::new();
         for record in reader.records(from)? {
             let record = record?;
             known.extend(record.body.and_then(|body| body.get("id")?.as_str().map(str::to_owned)));
         }
-        let (done, missing): (Vec<Waiting>, Vec<Waiting>) =
+        let (done, missing): (Vec<WaitingRecord>, Vec<WaitingRecord>) =
             waiting.into_iter().partition(|waiting| known.contains(waiting.record.id()));
         self.written.extend(done.into_iter().map(|waiting| (waiting.key, waiting.version)));
         self.write(missing)

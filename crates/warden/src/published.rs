@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_judge::observer::{Feed, Observed};
+use lictor_judge::observer::{Feed, FeedEntry};
 
 use crate::answer::{Notice, TimeOutcome, WardenAnswer};
 use crate::warden::Warden;
@@ -16,7 +16,7 @@ impl Warden {
         self
     }
 
-    pub(crate) fn publish(&self, entry: impl FnOnce() -> Observed) {
+    pub(crate) fn publish(&self, entry: impl FnOnce() -> FeedEntry) {
         if let Some(feed) = self.feed.as_ref().filter(|feed| feed.has_observers()) {
             feed.publish(entry());
         }
@@ -24,7 +24,7 @@ impl Warden {
 
     pub(crate) fn publish_answers(&self, answers: &[WardenAnswer]) {
         for answer in answers.iter().filter(|answer| !answer.is_duplicate) {
-            self.publish(|| Observed::Decision(Arc::clone(&answer.decision)));
+            self.publish(|| FeedEntry::Decision(Arc::clone(&answer.decision)));
             self.publish_notices(&answer.owed);
         }
     }
@@ -32,8 +32,8 @@ impl Warden {
     pub(crate) fn publish_notices(&self, notices: &[Notice]) {
         for notice in notices {
             self.publish(|| match &notice.news {
-                TimeOutcome::Late(finding) => Observed::Finding(finding.clone()),
-                TimeOutcome::Settled(decision) => Observed::Decision(Arc::new((**decision).clone())),
+                TimeOutcome::Late(finding) => FeedEntry::Finding(finding.clone()),
+                TimeOutcome::Settled(decision) => FeedEntry::Decision(Arc::new((**decision).clone())),
             });
         }
     }

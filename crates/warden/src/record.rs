@@ -1,7 +1,7 @@
 //! The records of decisions in the ledger.
 //!
-//! The body is public to all readers of the log and permanent, so it has no personal data: the decision, its properties
-//! and the policy. The payload holds the event, and the values for which a property was violated: committed to, or
+//! The body is public to all readers of the log and permanent, so it has no personal data: the decision, its properties,
+//! the steps and categories that prove a violation, and the policy. The payload holds the event, and the values for which a property was violated: committed to, or
 //! sealed, under the keys of the persons concerned.
 
 use std::collections::BTreeSet;
@@ -9,8 +9,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use lictor_event::Event;
 use lictor_json::Text;
-use lictor_judge::finding::{DecidedBy, Finding};
-use lictor_judge::guard::{Cause, Decision, late_line};
+use lictor_judge::finding::Finding;
+use lictor_judge::guard::{Cause, Decision, Guard, late_line};
 use lictor_ledger::{Draft, Payload};
 use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,10 @@ use crate::answer::RefusedInput;
 
 /// Longer content is committed to instead of kept, and longer names of tools are cut off: records have a size limit,
 /// and one that can never be written would block all decisions.
-const MOST_CONTENT: usize = 8 * 1024 * 1024;
-const LONGEST_TOOL: usize = 1_000;
+const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
+const MAX_TOOL_CHARACTERS: usize = 1_000;
+/// Of a longer witness the last steps are kept.
+const MAX_STEPS: usize = 100;
 
 /// What the ledger keeps of an event.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
@@ -36,7 +38,7 @@ pub enum ContentRetention {
 
 /// A record that is not in the ledger yet; it waits in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingRecord {
     id: String,
     body: Map<String, Json>,
     subjects: Vec<String>,
@@ -45,27 +47,27 @@ pub(crate) struct Outgoing {
 
 /// A record that is not in the ledger yet, and its key and version in the store.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingRecord {
     pub(crate) key: String,
     pub(crate) version: u64,
-    pub(crate) record: Outgoing,
+    pub(crate) record: OutgoingRecord,
 }
 
-impl Outgoing {
+impl OutgoingRecord {
     /// Returns the record of decision `number` of a run.
     pub(crate) fn decision(
+        guard: &Guard,
         decision: &Decision,
         policy: &str,
         number: u64,
-        subjects: Vec<String>,
         now: Option<lictor_logic::Time>,
-    ) -> Outgoing {
-        let mut body = body(decision);
+    ) -> OutgoingRecord {
+        let mut body = body(guard, decision);
         body.insert("policy".into(), json!(policy));
         body.insert("number".into(), json!(number));
         add_time(&mut body, now);
         let payload = format!("{{\"event\":{},\"decision\":{}}}", line(&decision.event), decision.line());
-        Outgoing::of(body, subjects, payload)
+        OutgoingRecord::of(body, guard.persons(decision), payload)
     }
 
     /// Notes that the time of the event is implausible.
@@ -101,20 +103,16 @@ impl Outgoing {
 
     /// Returns the record of a missed deadline.
     pub(crate) fn late(
+        guard: &Guard,
         finding: &Finding,
-        persons: Vec<String>,
         policy: &str,
         now: Option<lictor_logic::Time>,
-    ) -> Outgoing {
-        let decided = match finding.decided {
-            DecidedBy::Event => "event",
-            DecidedBy::Deadline => "deadline",
-            DecidedBy::End => "end",
-        };
+    ) -> OutgoingRecord {
         let mut body = Map::new();
         body.insert("type".into(), json!("late"));
         body.insert("property".into(), json!(finding.property.id.as_str()));
-        body.insert("decided".into(), json!(decided));
+        body.insert("decided".into(), json!(finding.decided.name()));
+        add_proof(&mut body, guard, finding);
         body.insert("policy".into(), json!(policy));
         add_time(&mut body, now);
         // The values of its binding may be persons.
@@ -122,34 +120,34 @@ impl Outgoing {
             Value::Text(text) => Some(text.to_string()),
             _ => None,
         });
-        let subjects: BTreeSet<String> = values.chain(persons).collect();
-        Outgoing::of(body, subjects.into_iter().collect(), late_line(finding))
+        let subjects: BTreeSet<String> = values.chain(guard.persons_of(finding)).collect();
+        OutgoingRecord::of(body, subjects.into_iter().collect(), late_line(finding))
     }
 
     /// Returns the record of a session that continues with another policy, with the properties that began there.
-    pub(crate) fn migrated(from: &str, policy: &str, begun: &[Text]) -> Outgoing {
+    pub(crate) fn migrated(from: &str, policy: &str, begun: &[Text]) -> OutgoingRecord {
         let mut body = Map::new();
         body.insert("type".into(), json!("migrated"));
         body.insert("from".into(), json!(from));
         body.insert("policy".into(), json!(policy));
         body.insert("begun".into(), json!(begun.iter().map(Text::as_str).collect::<Vec<_>>()));
-        Outgoing::of(body, Vec::new(), String::new())
+        OutgoingRecord::of(body, Vec::new(), String::new())
     }
 
     /// Returns the record of a session that has ended.
-    pub(crate) fn ended(cause: &str, policy: &str) -> Outgoing {
+    pub(crate) fn ended(cause: &str, policy: &str) -> OutgoingRecord {
         let mut body = Map::new();
         body.insert("type".into(), json!("ended"));
         body.insert("cause".into(), json!(cause));
         body.insert("policy".into(), json!(policy));
-        Outgoing::of(body, Vec::new(), String::new())
+        OutgoingRecord::of(body, Vec::new(), String::new())
     }
 
-    fn of(mut body: Map<String, Json>, subjects: Vec<String>, payload: String) -> Outgoing {
+    fn of(mut body: Map<String, Json>, subjects: Vec<String>, payload: String) -> OutgoingRecord {
         // Not derived from the session or the event, since a record must not reveal more of them than it has to.
         let id = random_name();
         body.insert("id".into(), json!(id));
-        Outgoing { id, body, subjects, payload }
+        OutgoingRecord { id, body, subjects, payload }
     }
 
     /// Returns the id by which the record is found in the ledger.
@@ -161,7 +159,7 @@ impl Outgoing {
         let (mut body, bytes) = (self.body, self.payload.into_bytes());
         let payload = match keep {
             _ if bytes.is_empty() => None,
-            ContentRetention::Content if bytes.len() <= MOST_CONTENT => Some(Payload::Sealed(bytes)),
+            ContentRetention::Content if bytes.len() <= MAX_CONTENT_BYTES => Some(Payload::Sealed(bytes)),
             ContentRetention::Content => {
                 body.insert("content".into(), json!("too long to keep"));
                 Some(Payload::Committed(bytes))
@@ -208,28 +206,47 @@ fn line(event: &Event) -> String {
     event.to_json().to_string()
 }
 
-fn body(decision: &Decision) -> Map<String, Json> {
+/// Adds which steps prove a finding, and which categories of personal data they carry.
+fn add_proof(record: &mut Map<String, Json>, guard: &Guard, finding: &Finding) {
+    let (here, elsewhere): (Vec<_>, Vec<_>) = finding.witness.iter().partition(|proof| proof.session.is_none());
+    let omitted = here.len().saturating_sub(MAX_STEPS);
+    let steps: Vec<u32> = here.iter().skip(omitted).map(|proof| proof.step).collect();
+    record.insert("steps".into(), json!(steps));
+    let categories = guard.categories_of(finding);
+    for (member, count) in [("earlier_steps", omitted), ("steps_elsewhere", elsewhere.len())] {
+        if count > 0 {
+            record.insert(member.into(), json!(count));
+        }
+    }
+    if !categories.is_empty() {
+        record.insert("categories".into(), json!(categories.iter().map(Text::as_str).collect::<Vec<_>>()));
+    }
+}
+
+fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     let objections: Vec<Json> = decision
         .objections
         .iter()
         .map(|objection| {
-            let why = match objection.why {
-                Cause::Violation(_) => "broken",
-                Cause::Unknown => "unknown",
-            };
-            json!({
-                "property": objection.property.id.as_str(),
-                "response": objection.response.name(),
-                "why": why,
-                "waived": objection.waived_by.is_some(),
-            })
+            let mut record = Map::new();
+            record.insert("property".into(), json!(objection.property.id.as_str()));
+            record.insert("response".into(), json!(objection.response.name()));
+            record.insert("waived".into(), json!(objection.waived_by.is_some()));
+            match &objection.why {
+                Cause::Violation(finding) => {
+                    record.insert("why".into(), json!("broken"));
+                    add_proof(&mut record, guard, finding);
+                }
+                Cause::Unknown => drop(record.insert("why".into(), json!("unknown"))),
+            }
+            Json::Object(record)
         })
         .collect();
     let mut body = Map::new();
     body.insert("type".into(), json!("decision"));
     body.insert("action".into(), json!(decision.action.name()));
     body.insert("kind".into(), json!(decision.event.kind.name()));
-    let tool = decision.event.tool.as_deref().map(|tool| tool.chars().take(LONGEST_TOOL).collect::<String>());
+    let tool = decision.event.tool.as_deref().map(|tool| tool.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
     body.insert("tool".into(), json!(tool));
     body.insert("step".into(), json!(decision.step));
     body.insert("objections".into(), json!(objections));

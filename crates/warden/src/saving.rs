@@ -7,17 +7,17 @@ use lictor_store::{Change, ExpectedVersion};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
-use crate::record::{Outgoing, Waiting};
+use crate::record::{OutgoingRecord, WaitingRecord};
 use crate::warden::Warden;
 
 /// How many parts the trail of a session may have before they are merged; more if the trail is long.
-const MOST_PARTS: usize = 256;
+const MAX_TRAIL_PARTS: usize = 256;
 
 /// A record, and the session that it is about; none for a history across sessions.
-pub(crate) type Drafted = (Option<String>, Outgoing);
+pub(crate) type SessionRecord = (Option<String>, OutgoingRecord);
 
 /// The values of a session that take effect once its changes are saved.
-pub(crate) struct Saved {
+pub(crate) struct SessionSave {
     session: String,
     saves: u64,
     moments: usize,
@@ -34,9 +34,9 @@ impl Warden {
         &mut self,
         sessions: &BTreeSet<String>,
         ended: &BTreeSet<String>,
-        records: Vec<Drafted>,
+        records: Vec<SessionRecord>,
         extra: Vec<Change>,
-    ) -> Result<(Vec<Waiting>, Option<u64>), WardenError> {
+    ) -> Result<(Vec<WaitingRecord>, Option<u64>), WardenError> {
         let (mut changes, mut saved, mut touched) = (extra, Vec::new(), Vec::new());
         if self.live.is_some() {
             self.guard.clear_consulted_histories();
@@ -82,7 +82,11 @@ impl Warden {
 
     /// Returns the records to write. Where the store survives the process, adds the changes that keep them until they
     /// are written.
-    fn outbox_changes(&self, records: Vec<Drafted>, changes: &mut Vec<Change>) -> Result<Vec<Waiting>, WardenError> {
+    fn outbox_changes(
+        &self,
+        records: Vec<SessionRecord>,
+        changes: &mut Vec<Change>,
+    ) -> Result<Vec<WaitingRecord>, WardenError> {
         let mut outgoing = Vec::new();
         if self.ledger.is_none() {
             return Ok(outgoing);
@@ -97,17 +101,21 @@ impl Warden {
                 key = kept::outbox(&self.outboxes, &session.unwrap_or_default(), number, place, record.id());
                 changes.push(Change::put(key.clone(), ExpectedVersion::Absent, kept::written(&record, &key)?));
             }
-            outgoing.push(Waiting { key, version: 0, record });
+            outgoing.push(WaitingRecord { key, version: 0, record });
         }
         Ok(outgoing)
     }
 
     /// Adds the changes that save a session; none if it is not in memory.
-    pub(crate) fn changes_of(&self, session: &str, changes: &mut Vec<Change>) -> Result<Option<Saved>, WardenError> {
+    pub(crate) fn changes_of(
+        &self,
+        session: &str,
+        changes: &mut Vec<Change>,
+    ) -> Result<Option<SessionSave>, WardenError> {
         let Some(held) = self.held.get(session) else { return Ok(None) };
         // A trail of many small parts is slow to load, so they are merged now and then.
         let is_joined =
-            self.live.is_some() || held.parts.len() >= MOST_PARTS.max(held.moments.min(MOST_PARTS * 64) / 16);
+            self.live.is_some() || held.parts.len() >= MAX_TRAIL_PARTS.max(held.moments.min(MAX_TRAIL_PARTS * 64) / 16);
         let from = if is_joined { 0 } else { held.moments };
         let Some((mut stands, moments)) = self.guard.save(session, from) else { return Ok(None) };
         let saves = held.saves + 1;
@@ -139,7 +147,7 @@ impl Warden {
             changes.extend(self.deleted_due(session)?);
             changes.extend(due.map(|due| Change::put(kept::due(due, session), ExpectedVersion::Absent, session)));
         }
-        Ok(Some(Saved { session: session.to_owned(), saves, moments, due, is_joined }))
+        Ok(Some(SessionSave { session: session.to_owned(), saves, moments, due, is_joined }))
     }
 
     /// Adds the changes that delete a session from the store.
@@ -180,7 +188,7 @@ impl Warden {
         [deadline, waits, idle].into_iter().flatten().min()
     }
 
-    pub(crate) fn note_saved(&mut self, saved: Saved, version: u64) {
+    pub(crate) fn note_saved(&mut self, saved: SessionSave, version: u64) {
         let Some(held) = self.held.get_mut(&saved.session) else { return };
         if saved.is_joined {
             held.parts.clear();

@@ -10,12 +10,12 @@ use lictor_store::StoreError;
 use crate::answer::{Notice, TimeOutcome};
 use crate::error::WardenError;
 use crate::kept;
-use crate::record::Outgoing;
-use crate::saving::Drafted;
+use crate::record::OutgoingRecord;
+use crate::saving::SessionRecord;
 use crate::warden::{MAX_ATTEMPTS, Warden};
 
 /// How many due sessions are handled in one save.
-pub(crate) const MOST_DUE: usize = 256;
+pub(crate) const MAX_DUE_PER_SAVE: usize = 256;
 
 impl Warden {
     /// Lets time pass in all sessions, including those only in the store, and in the histories across them. Missed
@@ -52,7 +52,7 @@ impl Warden {
         let is_due = |key: &String| kept::due_time(key).is_some_and(|due| due <= now);
         let mut due = BTreeSet::new();
         if let Some(live) = &self.live {
-            for (key, session) in live.due_after(last.as_deref(), MOST_DUE) {
+            for (key, session) in live.due_after(last.as_deref(), MAX_DUE_PER_SAVE) {
                 if !is_due(&key) {
                     break;
                 }
@@ -61,7 +61,7 @@ impl Warden {
             }
             return Ok(due);
         }
-        for key in self.store.keys(kept::DUE, last.as_deref(), MOST_DUE)? {
+        for key in self.store.keys(kept::DUE, last.as_deref(), MAX_DUE_PER_SAVE)? {
             if !is_due(&key) {
                 break;
             }
@@ -122,7 +122,7 @@ impl Warden {
                 let (mut owed, mut refused) = self.guard.finish(session);
                 late.append(&mut owed);
                 settled.append(&mut refused);
-                records.push((Some(session.clone()), Outgoing::ended(cause, &self.options.policy)));
+                records.push((Some(session.clone()), OutgoingRecord::ended(cause, &self.options.policy)));
                 ended.insert(session.clone());
             }
             notices.append(&mut self.late(Some(session), late, Some(now), &mut records));
@@ -144,12 +144,12 @@ impl Warden {
         session: Option<&str>,
         late: Vec<Finding>,
         now: Option<Time>,
-        records: &mut Vec<Drafted>,
+        records: &mut Vec<SessionRecord>,
     ) -> Vec<Notice> {
         let told = |finding: Finding| {
             records.push((
                 session.map(str::to_owned),
-                Outgoing::late(&finding, self.guard.persons_of(&finding), &self.options.policy, now),
+                OutgoingRecord::late(&self.guard, &finding, &self.options.policy, now),
             ));
             Notice { line: late_line(&finding), news: TimeOutcome::Late(Box::new(finding)) }
         };

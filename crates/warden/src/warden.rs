@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lictor_event::Event;
 use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Guard, Preview};
-use lictor_judge::observer::{Feed, Observed};
+use lictor_judge::observer::{Feed, FeedEntry};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store};
@@ -14,21 +14,27 @@ use serde_json::{Map, Value as Json};
 
 use crate::answer::RefusedInput;
 use crate::error::WardenError;
-use crate::held::{Held, StoredHistory};
+use crate::held::{HeldSession, StoredHistory};
 use crate::kept;
 use crate::live::LiveSessions;
-use crate::record::{self, ContentRetention, Outgoing, Waiting};
+use crate::record::{self, ContentRetention, OutgoingRecord, WaitingRecord};
 
 /// How often a decision is tried while other processes decide on the same session.
 pub(crate) const MAX_ATTEMPTS: usize = 100;
 
 /// The settings of a warden.
+///
+/// ```
+/// let mut options = lictor_warden::WardenOptions::new("the fingerprint of a policy");
+/// options.max_sessions = 100;
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct WardenOptions {
     /// What the ledger keeps of events.
     pub keep: ContentRetention,
     /// How many sessions are held in memory; those that were idle longest are evicted.
-    pub most_sessions: usize,
+    pub max_sessions: usize,
     /// The fingerprint of the policy, for the records.
     pub policy: String,
     /// The timeout after which a session without an event ends; none if it never ends.
@@ -43,21 +49,37 @@ pub struct WardenOptions {
     pub watches: bool,
 }
 
+impl WardenOptions {
+    /// Returns the defaults for a policy with this fingerprint: the ledger keeps commitments, ten thousand sessions are
+    /// in memory, sessions continue after a policy change and never end.
+    pub fn new(policy: impl Into<String>) -> WardenOptions {
+        WardenOptions {
+            keep: ContentRetention::default(),
+            max_sessions: 10_000,
+            policy: policy.into(),
+            idle: None,
+            skew: None,
+            migrates: true,
+            watches: false,
+        }
+    }
+}
+
 /// A guard whose sessions survive restarts, and whose every decision is recorded before it takes effect.
 pub struct Warden {
     pub(crate) guard: Guard,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) options: WardenOptions,
-    pub(crate) held: HashMap<String, Held>,
+    pub(crate) held: HashMap<String, HeldSession>,
     /// The histories across sessions that were loaded or saved, by their keys in the store.
     pub(crate) histories: HashMap<String, StoredHistory>,
     /// Records for the next save.
-    pub(crate) announced: Vec<(String, Outgoing)>,
+    pub(crate) announced: Vec<(String, OutgoingRecord)>,
     /// Records that the ledger has, by their keys and versions in the store, where they are still to be deleted.
     pub(crate) written: Vec<(String, u64)>,
     /// Records that the ledger failed to write: no answer is given before they are written.
-    pub(crate) unwritten: Vec<Waiting>,
+    pub(crate) unwritten: Vec<WaitingRecord>,
     /// The random name of this process, in the sessions that it saves.
     pub(crate) name: String,
     /// Sessions with saved events that may be without an answer.
@@ -74,7 +96,7 @@ pub struct Warden {
 
 /// A record that the ledger is writing and that is not in the store.
 #[derive(Debug)]
-pub(crate) struct Begun {
+pub(crate) struct LedgerWrite {
     draft: Draft,
     ticket: Option<Result<Ticket, lictor_ledger::LedgerError>>,
 }
@@ -165,13 +187,13 @@ impl Warden {
     }
 
     /// Appends a record to the ledger without waiting, so that it is committed together with the records after it.
-    pub(crate) fn begin(&self, draft: Draft) -> Begun {
+    pub(crate) fn begin(&self, draft: Draft) -> LedgerWrite {
         let ticket = self.ledger.as_ref().map(|ledger| ledger.append(draft.clone()));
-        Begun { draft, ticket }
+        LedgerWrite { draft, ticket }
     }
 
     /// Waits until a record is durable.
-    pub(crate) fn end(&mut self, begun: Begun) -> Result<(), WardenError> {
+    pub(crate) fn end(&mut self, begun: LedgerWrite) -> Result<(), WardenError> {
         let (Some(ticket), Some(ledger)) = (begun.ticket, self.ledger.clone()) else { return Ok(()) };
         if ticket.and_then(Ticket::wait).is_ok() {
             return Ok(());
@@ -206,7 +228,7 @@ impl Warden {
         self.options.policy = fingerprint;
         self.held.clear();
         self.announced.clear();
-        self.publish(|| Observed::Notice { session: None, text: "another policy is active".to_owned() });
+        self.publish(|| FeedEntry::Notice { session: None, text: "another policy is active".to_owned() });
         self.open_histories()
     }
 

@@ -16,11 +16,11 @@ use lictor_logic::{Span, Time};
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
-use super::{TICK_INTERVAL, Then};
+use super::{ReplyCallback, TICK_INTERVAL};
 use crate::answer::{DecidedBatch, Notice, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::record;
-use crate::warden::{Begun, Warden};
+use crate::warden::{LedgerWrite, Warden};
 
 /// How many events one batch holds: all of a batch is durable at once, and answered at once.
 const MAX_BATCH_EVENTS: usize = 512;
@@ -45,22 +45,22 @@ pub(super) fn new() -> (Queue, Receiver<Question>) {
 }
 
 /// Events to decide on, and the callback for their decisions.
-pub(super) struct Asked {
+pub(super) struct DecideRequest {
     pub(super) events: Vec<Event>,
-    pub(super) extra: Others,
-    pub(super) then: Then<DecidedBatch>,
+    pub(super) extra: ExtraChangesCallback,
+    pub(super) then: ReplyCallback<DecidedBatch>,
 }
 
 /// Returns the extra changes for decisions.
-type Others = Box<dyn Fn(&[WardenAnswer]) -> Vec<Change> + Send>;
+type ExtraChangesCallback = Box<dyn Fn(&[WardenAnswer]) -> Vec<Change> + Send>;
 
 pub(super) enum Question {
-    Decide(Asked),
-    Refuse(RefusedInput, Then<()>),
-    Note(Map<String, Json>, Then<()>),
-    Preview(Box<Event>, Then<Preview>),
-    ChangePolicy(Box<Guard>, String, Then<()>),
-    Finish(String, &'static str, Then<Vec<Notice>>),
+    Decide(DecideRequest),
+    Refuse(RefusedInput, ReplyCallback<()>),
+    Note(Map<String, Json>, ReplyCallback<()>),
+    Preview(Box<Event>, ReplyCallback<Preview>),
+    ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
+    Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
     Close,
 }
 
@@ -158,10 +158,10 @@ fn work(
 /// Questions that are answered together.
 #[derive(Default)]
 struct Batch {
-    decisions: Vec<Asked>,
+    decisions: Vec<DecideRequest>,
     /// Records that are committed together with those of the decisions.
-    refusals: Vec<(Draft, Then<()>)>,
-    notes: Vec<(Draft, Then<()>)>,
+    refusals: Vec<(Draft, ReplyCallback<()>)>,
+    notes: Vec<(Draft, ReplyCallback<()>)>,
     /// The time until which notes may wait.
     lingers: Option<Time>,
 }
@@ -197,16 +197,16 @@ impl Batch {
     }
 }
 
-fn begin(warden: &Warden, records: Vec<(Draft, Then<()>)>) -> Vec<(Begun, Then<()>)> {
+fn begin(warden: &Warden, records: Vec<(Draft, ReplyCallback<()>)>) -> Vec<(LedgerWrite, ReplyCallback<()>)> {
     records.into_iter().map(|(draft, then)| (warden.begin(draft), then)).collect()
 }
 
-fn end(warden: &mut Warden, begun: Vec<(Begun, Then<()>)>) {
+fn end(warden: &mut Warden, begun: Vec<(LedgerWrite, ReplyCallback<()>)>) {
     begun.into_iter().for_each(|(begun, then)| then(warden.end(begun).map_err(Arc::new)));
 }
 
 /// Decides on the questions of a batch together. If that fails, decides on each alone: one must not fail the others.
-fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
+fn decide(warden: &mut Warden, batch: Vec<DecideRequest>, now: Time) {
     if batch.is_empty() {
         return;
     }
@@ -225,7 +225,7 @@ fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
         match warden.decide_together(&events, &extra, Some(now)) {
             Ok((answers, version)) => {
                 let mut answers = answers.into_iter();
-                for Asked { events, then, .. } in batch {
+                for DecideRequest { events, then, .. } in batch {
                     then(Ok((answers.by_ref().take(events.len()).collect(), version)));
                 }
                 return;
@@ -239,7 +239,7 @@ fn decide(warden: &mut Warden, batch: Vec<Asked>, now: Time) {
             Err(_) => {}
         }
     }
-    for Asked { events, extra, then } in batch {
+    for DecideRequest { events, extra, then } in batch {
         then(warden.decide_with_extra(&events, &*extra, Some(now)).map_err(Arc::new));
     }
 }

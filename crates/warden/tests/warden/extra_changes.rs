@@ -25,15 +25,9 @@ fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>) -> Warden {
     let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
     let policy = loaded.policy.fingerprint();
-    let options = WardenOptions {
-        keep: ContentRetention::Content,
-        most_sessions: 8,
-        policy,
-        idle: None,
-        skew: None,
-        migrates: true,
-        watches: false,
-    };
+    let mut options = WardenOptions::new(policy);
+    options.keep = ContentRetention::Content;
+    options.max_sessions = 8;
     Warden::open(guard, Arc::clone(store), ledger, options).unwrap()
 }
 

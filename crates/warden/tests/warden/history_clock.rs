@@ -22,15 +22,10 @@ properties:
 
 fn warden(store: &Arc<dyn Store>, skew: Option<Span>) -> Warden {
     let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap();
-    let options = WardenOptions {
-        keep: ContentRetention::Content,
-        most_sessions: 9,
-        policy: loaded.policy.fingerprint(),
-        idle: None,
-        skew,
-        migrates: true,
-        watches: false,
-    };
+    let mut options = WardenOptions::new(loaded.policy.fingerprint());
+    options.keep = ContentRetention::Content;
+    options.max_sessions = 9;
+    options.skew = skew;
     let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
     Warden::open(guard, Arc::clone(store), None, options).unwrap()
 }

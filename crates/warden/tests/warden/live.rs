@@ -40,21 +40,16 @@ properties:
 
 fn guard(text: &str) -> (Guard, String) {
     let loaded = Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
-    let options = GuardOptions { patience: Span(60_000_000_000), ..GuardOptions::default() };
+    let options = GuardOptions::default().patience(Span(60_000_000_000));
     (Guard::new(Judge::new(&loaded.policy).unwrap(), options), loaded.policy.fingerprint())
 }
 
 fn warden(store: Arc<dyn Store>) -> Warden {
     let (guard, policy) = guard(POLICIES[0]);
-    let options = WardenOptions {
-        keep: ContentRetention::Content,
-        most_sessions: 2,
-        policy,
-        idle: Some(Span(40_000_000_000)),
-        skew: None,
-        migrates: true,
-        watches: false,
-    };
+    let mut options = WardenOptions::new(policy);
+    options.keep = ContentRetention::Content;
+    options.max_sessions = 2;
+    options.idle = Some(Span(40_000_000_000));
     Warden::open(guard, store, None, options).unwrap()
 }
 

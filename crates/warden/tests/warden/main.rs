@@ -7,5 +7,6 @@ mod faulty_store;
 mod given;
 mod history_clock;
 mod live;
+mod records;
 mod sessions;
 mod time;

@@ -8,7 +8,7 @@ use lictor_decode::input::Input;
 use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
-use lictor_judge::observer::{Feed, Observed};
+use lictor_judge::observer::{Feed, FeedEntry};
 use lictor_ledger::{Ledger, Reader, RevealedPayload};
 use lictor_policy::{FileResolver, Policy};
 use lictor_store::{EmbeddedStore, MemoryStore, Store, StoreError};
@@ -34,15 +34,10 @@ fn guard() -> Guard {
 }
 
 fn options() -> WardenOptions {
-    WardenOptions {
-        keep: ContentRetention::Content,
-        most_sessions: 2,
-        policy: "test".into(),
-        idle: None,
-        skew: None,
-        migrates: true,
-        watches: false,
-    }
+    let mut options = WardenOptions::new("test");
+    options.keep = ContentRetention::Content;
+    options.max_sessions = 2;
+    options
 }
 
 fn ledger(folder: &std::path::Path) -> Ledger {
@@ -212,7 +207,7 @@ fn feed_gets_durable_decisions_once() {
     }
     let published = reader.read().entries;
     let kinds = published.iter().map(|entry| match &**entry {
-        Observed::Decision(decision) => decision.event.kind.name().to_owned(),
+        FeedEntry::Decision(decision) => decision.event.kind.name().to_owned(),
         other => panic!("{other:?}"),
     });
     assert_eq!(kinds.collect::<Vec<_>>(), ["user_message", "tool_result"], "a duplicate is not published again");

@@ -34,28 +34,18 @@ properties:
 
 fn guard(policy: &str) -> (Guard, String) {
     let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
-    let options = GuardOptions { patience: Span(60_000_000_000), ..GuardOptions::default() };
+    let options = GuardOptions::default().patience(Span(60_000_000_000));
     (Guard::new(Judge::new(&loaded.policy).unwrap(), options), loaded.policy.fingerprint())
 }
 
 fn warden(store: &Arc<dyn Store>, ledger: Option<Ledger>, idle: Option<i64>) -> Warden {
     let (guard, policy) = guard(POLICY);
     let idle = idle.map(|seconds| Span((seconds * SECOND) as u64));
-    Warden::open(
-        guard,
-        Arc::clone(store),
-        ledger,
-        WardenOptions {
-            keep: ContentRetention::Content,
-            most_sessions: 2,
-            policy,
-            idle,
-            skew: None,
-            migrates: true,
-            watches: false,
-        },
-    )
-    .unwrap()
+    let mut options = WardenOptions::new(policy);
+    options.keep = ContentRetention::Content;
+    options.max_sessions = 2;
+    options.idle = idle;
+    Warden::open(guard, Arc::clone(store), ledger, options).unwrap()
 }
 
 fn ledger(folder: &TempDir) -> Ledger {
@@ -108,15 +98,8 @@ fn shared_history_deadline_is_recorded_without_session() {
     let (store, folder): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), TempDir::new().unwrap());
     let policy = "lictor: 1\nname: p\nproperties:\n  - {id: answer, history: global, formula: 'always (user_message -> eventually[0,10s] assistant_message)', respond: warn}\n";
     let (guard, fingerprint) = guard(policy);
-    let options = WardenOptions {
-        keep: ContentRetention::Commitment,
-        most_sessions: 2,
-        policy: fingerprint,
-        idle: None,
-        skew: None,
-        migrates: true,
-        watches: false,
-    };
+    let mut options = WardenOptions::new(fingerprint);
+    options.max_sessions = 2;
     let mut warden = Warden::open(guard, store, Some(ledger(&folder)), options).unwrap();
     warden.decide(&event(r#"{"kind":"user_message","text":"hi"}"#), Some(at(0))).unwrap();
     assert_eq!(warden.tick(at(20)).unwrap().len(), 1);
@@ -230,15 +213,10 @@ fn session_with_old_policy_does_not_stop_ticks() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let keeping = |policy: &str| {
         let (guard, policy) = guard(policy);
-        let options = WardenOptions {
-            keep: ContentRetention::Content,
-            most_sessions: 2,
-            policy,
-            idle: None,
-            skew: None,
-            migrates: false,
-            watches: false,
-        };
+        let mut options = WardenOptions::new(policy);
+        options.keep = ContentRetention::Content;
+        options.max_sessions = 2;
+        options.migrates = false;
         Warden::open(guard, Arc::clone(&store), None, options).unwrap()
     };
     let asked = |session: &str| event(&format!(r#"{{"session":"{session}","kind":"user_message","text":"hi"}}"#));
@@ -321,15 +299,10 @@ fn event_time_beyond_skew_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (guard, policy) = guard(POLICY);
     let skew = Some(Span(60_000_000_000));
-    let options = WardenOptions {
-        keep: ContentRetention::Content,
-        most_sessions: 2,
-        policy,
-        idle: None,
-        skew,
-        migrates: true,
-        watches: false,
-    };
+    let mut options = WardenOptions::new(policy);
+    options.keep = ContentRetention::Content;
+    options.max_sessions = 2;
+    options.skew = skew;
     let mut warden = Warden::open(guard, Arc::new(MemoryStore::new()), Some(ledger(&folder)), options).unwrap();
     let asked = event(r#"{"session":"s","kind":"user_message","text":"hi"}"#);
     warden.decide(&asked, Some(at(0))).unwrap();
