@@ -37,12 +37,12 @@ pub(crate) struct Account {
     pub(crate) in_flight: AtomicU64,
     /// When the request came.
     begun: Instant,
-    more: Mutex<More>,
+    more: Mutex<LateDetails>,
 }
 
 /// The facts about an exchange that are known only later.
 #[derive(Debug)]
-struct More {
+struct LateDetails {
     api: Option<Api>,
     route: RouteLabel,
     tenant: String,
@@ -82,7 +82,7 @@ impl Account {
             changed: zero(),
             in_flight: zero(),
             begun: Instant::now(),
-            more: Mutex::new(More {
+            more: Mutex::new(LateDetails {
                 api: None,
                 route: RouteLabel::default(),
                 tenant: EVERYBODY.to_owned(),
@@ -97,7 +97,7 @@ impl Account {
         }
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut More) -> T) -> T {
+    fn with<T>(&self, change: impl FnOnce(&mut LateDetails) -> T) -> T {
         change(&mut self.more.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -12,19 +12,19 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc;
 
 /// An answer's body.
-pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, BrokenOff>;
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, AnswerCut>;
 
 /// An answer ended early: the connection is cut, so that the client does not mistake a part for the whole.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BrokenOff;
+pub(crate) struct AnswerCut;
 
-impl std::fmt::Display for BrokenOff {
+impl std::fmt::Display for AnswerCut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the answer broke off")
     }
 }
 
-impl std::error::Error for BrokenOff {}
+impl std::error::Error for AnswerCut {}
 
 /// Returns a body of these bytes.
 pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnswerBody {
@@ -32,19 +32,19 @@ pub(crate) fn whole(bytes: impl Into<Bytes>) -> AnswerBody {
 }
 
 /// Longer bodies are sent in pieces, and the length of a piece.
-const LARGE: usize = 256 << 10;
-const PIECE: usize = 16 << 10;
+const MAX_WHOLE_BYTES: usize = 256 << 10;
+const PIECE_BYTES: usize = 16 << 10;
 
 /// Returns a body of these bytes with a write timeout: if the client reads no piece for `patience`, the body is
 /// dropped. In HTTP/2 the client controls the flow; without a timeout it could make us buffer the body forever.
 pub(crate) fn whole_within(bytes: Bytes, patience: Duration) -> AnswerBody {
-    if bytes.len() <= LARGE {
+    if bytes.len() <= MAX_WHOLE_BYTES {
         return whole(bytes);
     }
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::channel(MAX_BUFFERED_PIECES);
     let (pieces, size) = (Pieces { sender }, bytes.len() as u64);
     tokio::spawn(async move {
-        for piece in bytes.chunks(PIECE) {
+        for piece in bytes.chunks(PIECE_BYTES) {
             // A copy: a waiting piece must not keep the whole body in memory.
             let sent = tokio::time::timeout(patience, pieces.send(Bytes::copy_from_slice(piece))).await;
             if !matches!(sent, Ok(Ok(()))) {
@@ -58,12 +58,12 @@ pub(crate) fn whole_within(bytes: Bytes, patience: Duration) -> AnswerBody {
 }
 
 /// How many pieces are buffered for a slow client.
-const WAITING: usize = 8;
+const MAX_BUFFERED_PIECES: usize = 8;
 
 /// Returns a body that is sent piece by piece, and its sender. The sender waits for a slow client. If it is dropped
 /// without [`Pieces::end`], the body ends with an error.
 pub(crate) fn pieces() -> (Pieces, AnswerBody) {
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::channel(MAX_BUFFERED_PIECES);
     (Pieces { sender }, Flow { receiver, is_over: false, left: None }.boxed_unsync())
 }
 
@@ -75,15 +75,15 @@ pub(crate) struct Pieces {
 
 /// The client has disconnected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct Disconnect;
 
 impl Pieces {
     /// Sends a piece; waits until there is room in the buffer.
-    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Gone> {
+    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Disconnect> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.sender.send(Some(bytes)).await.map_err(|_| Gone)
+        self.sender.send(Some(bytes)).await.map_err(|_| Disconnect)
     }
 
     /// Whether the client has disconnected.
@@ -97,8 +97,8 @@ impl Pieces {
     }
 
     /// Ends the body: it is complete.
-    pub(crate) async fn end(self) -> Result<(), Gone> {
-        self.sender.send(None).await.map_err(|_| Gone)
+    pub(crate) async fn end(self) -> Result<(), Disconnect> {
+        self.sender.send(None).await.map_err(|_| Disconnect)
     }
 }
 
@@ -111,12 +111,12 @@ struct Flow {
 
 impl Body for Flow {
     type Data = Bytes;
-    type Error = BrokenOff;
+    type Error = AnswerCut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerCut>>> {
         if self.is_over {
             return Poll::Ready(None);
         }
@@ -131,7 +131,7 @@ impl Body for Flow {
             }
             None => {
                 self.is_over = true;
-                Some(Err(BrokenOff))
+                Some(Err(AnswerCut))
             }
         })
     }
@@ -147,7 +147,7 @@ impl Body for Flow {
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum BodyError {
     /// It is over the limit.
     TooLarge,
     /// Timeout: no bytes came for too long.
@@ -164,43 +164,43 @@ pub(crate) enum Unread {
     Damaged,
 }
 
-impl Unread {
+impl BodyError {
     /// Returns the status, the code for programs and the message for people.
     pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
-            Unread::TooLarge => (413, "body.too_large", "request body is over the limit"),
-            Unread::TooSlow => (408, "body.too_slow", "request timeout: the body did not arrive in time"),
-            Unread::BrokenOff => (400, "body.broken_off", "request body ended early"),
-            Unread::Type => (415, "body.type", "unsupported Content-Type; use application/json"),
-            Unread::Charset => (415, "body.charset", "unsupported charset in Content-Type; use utf-8"),
-            Unread::Encoding => (415, "body.encoding", "unsupported Content-Encoding; use gzip or zstd"),
-            Unread::Damaged => (400, "body.damaged", "request body does not match its Content-Encoding"),
+            BodyError::TooLarge => (413, "body.too_large", "request body is over the limit"),
+            BodyError::TooSlow => (408, "body.too_slow", "request timeout: the body did not arrive in time"),
+            BodyError::BrokenOff => (400, "body.broken_off", "request body ended early"),
+            BodyError::Type => (415, "body.type", "unsupported Content-Type; use application/json"),
+            BodyError::Charset => (415, "body.charset", "unsupported charset in Content-Type; use utf-8"),
+            BodyError::Encoding => (415, "body.encoding", "unsupported Content-Encoding; use gzip or zstd"),
+            BodyError::Damaged => (400, "body.damaged", "request body does not match its Content-Encoding"),
         }
     }
 }
 
 /// Reads a whole body of at most `most` bytes, with a timeout between two pieces. Returns the bytes that were read,
 /// even after an error.
-pub(crate) async fn read<B>(mut body: B, most: usize, idle: Duration) -> (Bytes, Result<(), Unread>)
+pub(crate) async fn read<B>(mut body: B, most: usize, idle: Duration) -> (Bytes, Result<(), BodyError>)
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let mut bytes = BytesMut::new();
     // A body whose announced length is over the limit is refused before it is read.
     if body.size_hint().lower() > most as u64 {
-        return (bytes.freeze(), Err(Unread::TooLarge));
+        return (bytes.freeze(), Err(BodyError::TooLarge));
     }
     loop {
         let frame = match tokio::time::timeout(idle, body.frame()).await {
-            Err(_) => return (bytes.freeze(), Err(Unread::TooSlow)),
+            Err(_) => return (bytes.freeze(), Err(BodyError::TooSlow)),
             Ok(None) => return (bytes.freeze(), Ok(())),
-            Ok(Some(Err(_))) => return (bytes.freeze(), Err(Unread::BrokenOff)),
+            Ok(Some(Err(_))) => return (bytes.freeze(), Err(BodyError::BrokenOff)),
             Ok(Some(Ok(frame))) => frame,
         };
         // Trailers are dropped: they are not judged.
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > most {
-            return (bytes.freeze(), Err(Unread::TooLarge));
+            return (bytes.freeze(), Err(BodyError::TooLarge));
         }
         bytes.extend_from_slice(&data);
     }
@@ -216,17 +216,17 @@ pub(crate) fn has_other_charset(content_type: &str) -> bool {
 }
 
 /// Decompresses a body by its content encoding, to at most `most` bytes and at most `inflation` times its size.
-pub(crate) fn unpack(encoding: &str, packed: &Bytes, most: usize, inflation: usize) -> Result<Bytes, Unread> {
+pub(crate) fn unpack(encoding: &str, packed: &Bytes, most: usize, inflation: usize) -> Result<Bytes, BodyError> {
     let reader: Box<dyn Read + '_> = match encoding.trim().to_ascii_lowercase().as_str() {
         "" | "identity" => return Ok(packed.clone()),
         "gzip" | "x-gzip" => Box::new(flate2::read::MultiGzDecoder::new(packed.as_ref())),
-        "zstd" => Box::new(zstd::stream::read::Decoder::new(packed.as_ref()).map_err(|_| Unread::Damaged)?),
-        _ => return Err(Unread::Encoding),
+        "zstd" => Box::new(zstd::stream::read::Decoder::new(packed.as_ref()).map_err(|_| BodyError::Damaged)?),
+        _ => return Err(BodyError::Encoding),
     };
     let most = most.min(packed.len().saturating_mul(inflation.max(1)).max(1024));
     let mut bytes = Vec::new();
-    reader.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|_| Unread::Damaged)?;
-    if bytes.len() > most { Err(Unread::TooLarge) } else { Ok(bytes.into()) }
+    reader.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|_| BodyError::Damaged)?;
+    if bytes.len() > most { Err(BodyError::TooLarge) } else { Ok(bytes.into()) }
 }
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ mod tests {
                 let _ = self.1.take().map(|sender| sender.send(()));
             }
         }
-        let text: Vec<u8> = (0..LARGE + 7).map(|place| (place % 251) as u8).collect();
+        let text: Vec<u8> = (0..MAX_WHOLE_BYTES + 7).map(|place| (place % 251) as u8).collect();
         let patience = Duration::from_millis(50);
         let taken = whole_within(text.clone().into(), patience);
         assert_eq!(taken.size_hint().exact(), Some(text.len() as u64));
@@ -287,14 +287,14 @@ mod tests {
         let packed: Bytes = zstd::encode_all(text.as_slice(), 3).unwrap().into();
         assert_eq!(unpack("ZSTD", &packed, 1 << 20, 100).unwrap(), text);
         let bomb = gzip(&vec![b' '; 10 << 20]);
-        assert_eq!(unpack("gzip", &bomb, 1 << 30, 100), Err(Unread::TooLarge), "ratio");
-        assert_eq!(unpack("gzip", &bomb, 1 << 20, 10_000), Err(Unread::TooLarge), "size");
-        assert_eq!(unpack("br", &packed, 1 << 20, 100), Err(Unread::Encoding));
-        assert_eq!(unpack("gzip, gzip", &packed, 1 << 20, 100), Err(Unread::Encoding));
-        assert_eq!(unpack("gzip", &packed, 1 << 20, 100), Err(Unread::Damaged));
+        assert_eq!(unpack("gzip", &bomb, 1 << 30, 100), Err(BodyError::TooLarge), "ratio");
+        assert_eq!(unpack("gzip", &bomb, 1 << 20, 10_000), Err(BodyError::TooLarge), "size");
+        assert_eq!(unpack("br", &packed, 1 << 20, 100), Err(BodyError::Encoding));
+        assert_eq!(unpack("gzip, gzip", &packed, 1 << 20, 100), Err(BodyError::Encoding));
+        assert_eq!(unpack("gzip", &packed, 1 << 20, 100), Err(BodyError::Damaged));
         let members: Bytes = [gzip(&text), gzip(&text)].concat().into();
         assert_eq!(unpack("gzip", &members, 1 << 20, 100).unwrap(), text.repeat(2), "all members are read");
         let cut = gzip(&text);
-        assert_eq!(unpack("gzip", &cut.slice(..cut.len() - 9), 1 << 20, 100), Err(Unread::Damaged));
+        assert_eq!(unpack("gzip", &cut.slice(..cut.len() - 9), 1 << 20, 100), Err(BodyError::Damaged));
     }
 }

@@ -15,6 +15,7 @@ pub use section::ConfigErrors;
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Config {
     /// The address it listens at.
     pub listen: SocketAddr,
@@ -48,6 +49,7 @@ pub struct Config {
 
 /// Bounds on everything that comes from outside.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct GatewayLimits {
     /// The largest body of a request, and of an answer that is judged as a whole, in bytes.
     pub body: usize,
@@ -81,7 +83,9 @@ pub struct GatewayLimits {
     pub answer: Duration,
     /// How long a call that waits for a reviewer keeps its exchange open.
     pub approval: Duration,
-    /// How long exchanges in flight may take to finish when the gateway stops.
+    /// How long the gateway still serves, though not ready, when it is to stop.
+    pub grace: Duration,
+    /// How long exchanges in flight may then take to finish.
     pub drain: Duration,
 }
 
@@ -104,6 +108,7 @@ impl Default for GatewayLimits {
             connect: Duration::from_secs(10),
             answer: Duration::from_secs(600),
             approval: Duration::ZERO,
+            grace: Duration::ZERO,
             drain: Duration::from_secs(10),
         }
     }

@@ -11,10 +11,10 @@ const MAX_RESPONSES: usize = 100_000;
 
 /// The sessions of responses.
 #[derive(Debug, Default)]
-pub(crate) struct Continuations(Mutex<Known>);
+pub(crate) struct Continuations(Mutex<ResponseSessions>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct ResponseSessions {
     sessions: HashMap<String, String>,
     /// The responses in the order in which they came.
     order: VecDeque<String>,

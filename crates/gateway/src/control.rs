@@ -18,13 +18,13 @@ use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{KeyHash, credential};
 use crate::unavailable::Unavailable;
-use crate::waiting::{Answered, Waiting};
+use crate::waiting::{ApprovalOutcome, WaitingCall};
 
 /// The path prefix of these endpoints.
 pub(crate) const PREFIX: &str = "/lictor/";
 
 /// The largest body of a request to these endpoints.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_CONTROL_BODY_BYTES: usize = 64 << 10;
 
 /// Answers a request.
 pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -> Response<AnswerBody> {
@@ -54,7 +54,7 @@ impl From<Unavailable> for ErrorResponse {
 
 /// Answers whether the gateway can record decisions.
 async fn ready(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, ErrorResponse> {
-    if gateway.is_draining() {
+    if gateway.is_stopping() {
         return Err(ErrorResponse::draining());
     }
     check_stores(gateway).await.inspect_err(|unavailable| {
@@ -108,7 +108,7 @@ async fn guarded(
     query: Option<&str>,
     body: Incoming,
 ) -> Result<Response<AnswerBody>, ErrorResponse> {
-    let (bytes, read) = body::read(body, MOST_BYTES, gateway.config.limits.body_idle).await;
+    let (bytes, read) = body::read(body, MAX_CONTROL_BODY_BYTES, gateway.config.limits.body_idle).await;
     read.map_err(|unread| ErrorResponse::from(unread.response()))?;
     match (method.as_str(), path) {
         ("POST", "consents") => declared::consent(gateway, &object(&bytes)?).await,
@@ -148,7 +148,7 @@ async fn list_approvals(gateway: &Gateway, query: Option<&str>) -> Result<Respon
             return Err(ErrorResponse::new(400, "control.shape", message));
         }
     };
-    let (waiting, more) = Waiting::list(gateway, after).await?;
+    let (waiting, more) = WaitingCall::list(gateway, after).await?;
     let mut listed = json!({"waiting": waiting});
     if more > 0 {
         listed["more"] = json!(more);
@@ -162,12 +162,12 @@ async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response
     let allow = allow.ok_or_else(|| ErrorResponse::new(400, "control.shape", "`allow` must be true or false"))?;
     let unknown =
         || ErrorResponse::new(404, "approval.unknown", "nothing waits for approval under this id; it may have expired");
-    let waiting = Waiting::load(gateway, token).await?.ok_or_else(unknown)?;
+    let waiting = WaitingCall::load(gateway, token).await?.ok_or_else(unknown)?;
     let outcome = match waiting.answer(gateway, token, by, allow).await? {
-        Answered::Allowed => "allowed",
-        Answered::Denied => "denied",
-        Answered::StoppedAfterAll => "stopped",
-        Answered::TooLate => return Err(unknown()),
+        ApprovalOutcome::Allowed => "allowed",
+        ApprovalOutcome::Denied => "denied",
+        ApprovalOutcome::StoppedAfterAll => "stopped",
+        ApprovalOutcome::TooLate => return Err(unknown()),
     };
     Ok(error_response::value(200, &json!({"id": token, "outcome": outcome})))
 }

@@ -37,7 +37,9 @@ pub(crate) struct Gateway {
     /// Notified when a reviewer has answered.
     pub(crate) answered: Notify,
     pub(crate) reload: Reload,
-    /// Whether the gateway is to stop, and only finishes what is in flight.
+    /// Whether the gateway is to stop, so that a load balancer must choose another.
+    is_stopping: AtomicBool,
+    /// Whether it only finishes what is in flight.
     is_draining: AtomicBool,
 }
 
@@ -49,8 +51,8 @@ impl Gateway {
         source: Option<PolicySource>,
         journal: Journal,
     ) -> Result<Gateway, StartError> {
-        let warden = lictor_warden::WardenOptions { watches: config.shadow, ..parts.warden };
-        let parts = GatewayParts { store: Arc::new(DropOnThread::new(parts.store)), warden, ..parts };
+        let mut parts = GatewayParts { store: Arc::new(DropOnThread::new(parts.store)), ..parts };
+        parts.warden.watches = config.shadow;
         let metrics = Arc::new(Metrics::default());
         let upstream = Upstream::new(&config)?;
         let namer = Namer::new(naming_key(&*parts.store)?);
@@ -80,6 +82,7 @@ impl Gateway {
             room,
             answered,
             reload,
+            is_stopping: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
         })
     }
@@ -87,6 +90,16 @@ impl Gateway {
     /// Loads the policy again and activates it. Returns whether it has changed.
     pub(crate) async fn reload(&self) -> Result<bool, StartError> {
         self.reload.reload(&self.judges, &self.metrics, &self.journal).await
+    }
+
+    /// Is not ready from now on; requests are still served.
+    pub(crate) fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the gateway is to stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
     }
 
     /// Refuses new requests from now on; those in flight finish.

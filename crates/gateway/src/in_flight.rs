@@ -27,7 +27,7 @@ use crate::unavailable::Unavailable;
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How many rows are read at once.
-const AT_ONCE: usize = 256;
+const ROWS_AT_ONCE: usize = 256;
 
 /// The rows of exchanges in flight.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl InFlight {
 fn left(store: &dyn Store, place: &str) -> Result<Vec<(String, u64, Row)>, StoreError> {
     let (mut rows, mut last) = (Vec::new(), None);
     loop {
-        let keys = store.keys(place, last.as_deref(), AT_ONCE)?;
+        let keys = store.keys(place, last.as_deref(), ROWS_AT_ONCE)?;
         let Some(end) = keys.last() else { return Ok(rows) };
         last = Some(end.clone());
         for key in keys {

@@ -35,7 +35,7 @@ const LONG_QUESTION_EVENTS: usize = 32;
 
 /// Decisions that were saved together with the memory of the session.
 #[derive(Debug)]
-pub(crate) struct Decided {
+pub(crate) struct SavedDecisions {
     pub(crate) decisions: Vec<Arc<Decision>>,
     /// Whether all events are forwarded unchanged.
     pub(crate) all_forwarded: bool,
@@ -66,7 +66,7 @@ impl Judges {
     ) -> Result<Judges, StartError> {
         let GatewayParts { policy, store, ledger, feed, guard: options, warden } = parts;
         // Requests and half-sent texts cannot wait for a reviewer.
-        let options = lictor_judge::guard::GuardOptions { asks: AskScope::Calls, ..options };
+        let options = options.asks(AskScope::Calls);
         let active = ActivePolicy::of(&policy);
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
@@ -125,7 +125,7 @@ impl Judges {
         tenant: &str,
         events: Vec<Event>,
         save: &Arc<MemorySave>,
-    ) -> Result<Option<Decided>, Unavailable> {
+    ) -> Result<Option<SavedDecisions>, Unavailable> {
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
         let saved = Arc::clone(save);
@@ -142,7 +142,7 @@ impl Judges {
             Err(error) => return Err(Unavailable { reason: error.to_string() }),
         };
         let all_forwarded = answers.iter().all(WardenAnswer::is_forwarded);
-        Ok(Some(Decided { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
+        Ok(Some(SavedDecisions { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
     }
 
     /// Counts decisions, and logs those that a property objected to.

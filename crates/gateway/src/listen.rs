@@ -36,7 +36,7 @@ use strict_stream::{Gate, Patience, StrictStream};
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Concurrent streams of one HTTP/2 connection.
-const MOST_STREAMS: u32 = 256;
+const MAX_STREAMS: u32 = 256;
 
 /// Accepts connections until this is dropped. Connections that are accepted after the gateway was told to stop serve one
 /// request each: a probe must learn that the gateway is not ready.
@@ -59,13 +59,8 @@ pub(crate) async fn accept(
         };
         // Otherwise small pieces would wait for more. On an error the connection is dead anyway.
         let _ = stream.set_nodelay(true);
-        let (gateway, tls, mut stopping) = (Arc::clone(&gateway), tls.clone(), stopping.clone());
+        let (gateway, tls, stopping) = (Arc::clone(&gateway), tls.clone(), stopping.clone());
         tokio::spawn(async move {
-            // A graceful shutdown would close the connection before its first request.
-            let (never, never_stops) = watch::channel(false);
-            if gateway.is_draining() {
-                stopping = never_stops;
-            }
             gateway.metrics.connections.fetch_add(1, Ordering::Relaxed);
             let limit = gateway.config.limits.head;
             // Boxed, so that a connection takes only the memory that its protocol needs.
@@ -78,7 +73,7 @@ pub(crate) async fn accept(
                 },
             };
             // A failed connection affects no other.
-            drop((served, never));
+            drop(served);
             gateway.metrics.connections.fetch_sub(1, Ordering::Relaxed);
             drop(place);
         });
@@ -99,9 +94,11 @@ where
         true => StrictStream::open(stream, begun, gate.clone(), patience),
         false => StrictStream::new(stream, begun, gate.clone(), patience),
     };
-    let shared = Arc::clone(gateway);
+    let (shared, (began, mut has_begun)) = (Arc::clone(gateway), watch::channel(false));
     let service = service_fn(move |request: Request<Incoming>| {
         let (gateway, gate) = (Arc::clone(&shared), gate.clone());
+        // Nobody waits for it once the gateway stops.
+        let _ = began.send(true);
         async move {
             let _answering = gate.answering();
             Ok::<_, Infallible>(answer(&gateway, &gate, request).await)
@@ -111,14 +108,14 @@ where
     if is_second {
         let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
-            .max_concurrent_streams(MOST_STREAMS)
+            .max_concurrent_streams(MAX_STREAMS)
             .max_header_list_size(64 << 10)
             .max_pending_accept_reset_streams(20)
             .keep_alive_interval(limits.idle)
             .keep_alive_timeout(limits.head)
             .serve_connection(stream, service);
         let mut connection = Box::pin(connection);
-        until(connection.as_mut(), &mut stopping, |connection| connection.graceful_shutdown()).await
+        until(connection.as_mut(), &mut stopping, &mut has_begun, |connection| connection.graceful_shutdown()).await
     } else {
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
@@ -127,20 +124,29 @@ where
             .max_headers(128)
             .serve_connection(stream, service);
         let mut connection = pin!(connection);
-        until(connection.as_mut(), &mut stopping, |connection| connection.graceful_shutdown()).await
+        until(connection.as_mut(), &mut stopping, &mut has_begun, |connection| connection.graceful_shutdown()).await
     }
     .map_err(io::Error::other)
 }
 
 /// Drives a connection. When the gateway stops, requests in flight are finished and no new ones are accepted.
+///
+/// The first request is always answered, because a graceful shutdown would close the connection before it: a probe that
+/// connects while the gateway stops learns that it is not ready.
 async fn until<C: Future>(
     mut connection: std::pin::Pin<&mut C>,
     stopping: &mut watch::Receiver<bool>,
+    has_begun: &mut watch::Receiver<bool>,
     stop: impl FnOnce(std::pin::Pin<&mut C>),
 ) -> C::Output {
+    let stop_is_due = async {
+        // A sender that is gone changes nothing any more.
+        let _ = stopping.wait_for(|stopped| *stopped).await;
+        let _ = has_begun.wait_for(|begun| *begun).await;
+    };
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        _ = stopping.wait_for(|stopped| *stopped) => {}
+        () = stop_is_due => {}
     }
     stop(connection.as_mut());
     connection.await

@@ -9,10 +9,10 @@ use std::time::{Duration, SystemTime};
 use crate::server::Reloader;
 
 /// The interval between two polls.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The resolved path, modification time and length of a file; none if it is missing.
-type Look = Option<(PathBuf, SystemTime, u64)>;
+type FileStamp = Option<(PathBuf, SystemTime, u64)>;
 
 /// Loads the policy again when its files have changed.
 pub(crate) async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
@@ -22,7 +22,7 @@ pub(crate) async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
     let look = || files.iter().map(|file| look(file)).collect();
     let mut watched = PolicyWatcher::new(look());
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         if watched.has_settled(look()) {
             // Errors of a policy are in the journal; the old policy stays active.
             let _ = reloader.reload().await;
@@ -30,7 +30,7 @@ pub(crate) async fn watch(files: Vec<PathBuf>, reloader: Reloader) {
     }
 }
 
-fn look(file: &Path) -> Look {
+fn look(file: &Path) -> FileStamp {
     let path = file.canonicalize().ok()?;
     let metadata = path.metadata().ok()?;
     Some((path, metadata.modified().ok()?, metadata.len()))
@@ -39,18 +39,18 @@ fn look(file: &Path) -> Look {
 /// The last known states of the files.
 struct PolicyWatcher {
     /// The states when the policy was loaded.
-    loaded: Vec<Look>,
+    loaded: Vec<FileStamp>,
     /// The states at the last poll.
-    last: Vec<Look>,
+    last: Vec<FileStamp>,
 }
 
 impl PolicyWatcher {
-    fn new(seen: Vec<Look>) -> PolicyWatcher {
+    fn new(seen: Vec<FileStamp>) -> PolicyWatcher {
         PolicyWatcher { loaded: seen.clone(), last: seen }
     }
 
     /// Whether the files differ from the loaded ones, and are the same as at the last poll.
-    fn has_settled(&mut self, seen: Vec<Look>) -> bool {
+    fn has_settled(&mut self, seen: Vec<FileStamp>) -> bool {
         let is_still = seen == self.last;
         self.last = seen;
         if !is_still || self.last == self.loaded {

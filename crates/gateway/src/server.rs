@@ -21,10 +21,10 @@ use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::Journal;
-use crate::waiting::Waiting;
+use crate::waiting::WaitingCall;
 
 /// How often the memories of sessions that have ended are deleted.
-const SWEEP: Duration = Duration::from_secs(600);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 
 /// A listening gateway.
 pub struct Server {
@@ -84,8 +84,9 @@ impl Server {
         Reloader(Arc::clone(&self.gateway))
     }
 
-    /// Serves until `stop` is ready. Then finishes the exchanges in flight, and closes and signs the ledger. Meanwhile
-    /// it still accepts connections, so that probes learn that it is alive and not ready.
+    /// Serves until `stop` is ready. Then it is not ready, but still serves for the time of `grace`, in which load
+    /// balancers notice. After that it finishes the exchanges in flight, and closes and signs the ledger. Meanwhile it
+    /// still accepts connections, so that probes learn that it is alive and not ready.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         let Server { gateway, listener, tls, address } = self;
         let fingerprint = gateway.judges.active().fingerprint;
@@ -101,11 +102,13 @@ impl Server {
         let shared = Arc::clone(&gateway);
         let tidying = tokio::spawn(async move { shared.in_flight.clean_up(&shared.sessions).await });
         stop.await;
+        gateway.stop();
+        gateway.journal.say(&gateway.metrics, "stopping", json!({}));
+        tokio::time::sleep(gateway.config.limits.grace).await;
         sweeping.abort();
         ending.abort();
         tidying.abort();
         gateway.drain();
-        gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         // Without open connections there is no receiver.
         let _ = stopping.send(true);
         let drained = tokio::time::timeout(gateway.config.limits.drain, async {
@@ -146,7 +149,7 @@ async fn end_surplus(gateway: Arc<Gateway>) {
                     notices.iter().for_each(|_| gateway.journal.say(&gateway.metrics, "late", json!({})));
                     gateway.sessions.forget(&session.name);
                     // Its approvals cannot be answered any more. Those that cannot be deleted now expire.
-                    let _ = Waiting::forget_session(&gateway, &session.tenant, &session.name).await;
+                    let _ = WaitingCall::forget_session(&gateway, &session.tenant, &session.name).await;
                     gateway.metrics.sessions_evicted.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(unavailable) => {
@@ -160,9 +163,9 @@ async fn end_surplus(gateway: Arc<Gateway>) {
 /// Deletes the memories of sessions that have ended, from time to time.
 async fn sweep(gateway: Arc<Gateway>) {
     loop {
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(SWEEP_INTERVAL).await;
         // The memory of a session says that it has ended, so its approvals are deleted first.
-        if let Err(unavailable) = Waiting::list(&gateway, None).await {
+        if let Err(unavailable) = WaitingCall::list(&gateway, None).await {
             gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
         }
         for tenant in gateway.judges.tenants() {

@@ -10,6 +10,7 @@ use lictor_store::Store;
 use lictor_warden::WardenError;
 
 /// The parts that a gateway is built from.
+#[non_exhaustive]
 pub struct GatewayParts {
     /// The first policy.
     pub policy: Policy,
@@ -23,6 +24,20 @@ pub struct GatewayParts {
     pub guard: lictor_judge::guard::GuardOptions,
     /// The settings of the wardens.
     pub warden: lictor_warden::WardenOptions,
+}
+
+impl GatewayParts {
+    /// Returns the parts for a policy and a store, without a ledger and with the default settings.
+    pub fn new(policy: Policy, store: Arc<dyn Store>) -> GatewayParts {
+        GatewayParts {
+            warden: lictor_warden::WardenOptions::new(policy.fingerprint()),
+            policy,
+            store,
+            ledger: None,
+            feed: Feed::default(),
+            guard: lictor_judge::guard::GuardOptions::default(),
+        }
+    }
 }
 
 impl fmt::Debug for GatewayParts {

@@ -19,12 +19,12 @@ const PREFIX: &str = "gateway/waiting/";
 const BY_CALL: &str = "gateway/waiting-call/";
 
 /// The most approvals that one list has, and how many keys are counted at once.
-const MOST_LISTED: usize = 1000;
+const MAX_LISTED_APPROVALS: usize = 1000;
 const KEYS_AT_ONCE: usize = 1000;
 
 /// A call that waits for a reviewer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingCall {
     pub(crate) tenant: String,
     pub(crate) session: String,
     /// The id by which the guard knows it.
@@ -43,7 +43,7 @@ pub(crate) struct Waiting {
 
 /// The outcome of a reviewer's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum ApprovalOutcome {
     /// The call is allowed.
     Allowed,
     /// The call is denied.
@@ -54,10 +54,10 @@ pub(crate) enum Answered {
     TooLate,
 }
 
-impl Waiting {
-    pub(crate) fn new(tenant: &str, request: ApprovalRequest) -> Waiting {
+impl WaitingCall {
+    pub(crate) fn new(tenant: &str, request: ApprovalRequest) -> WaitingCall {
         let ApprovalRequest { session, id, tool, args, call, rewritten, until, properties } = request;
-        Waiting { tenant: tenant.to_owned(), session, id, tool, args, call, rewritten, until, properties }
+        WaitingCall { tenant: tenant.to_owned(), session, id, tool, args, call, rewritten, until, properties }
     }
 
     /// Stores it, and returns the approval id. If no exchange stays open for approvals, a call that is made again while
@@ -78,7 +78,7 @@ impl Waiting {
     }
 
     /// Returns the pending approval with this id.
-    pub(crate) async fn load(gateway: &Gateway, token: &str) -> Result<Option<Waiting>, Unavailable> {
+    pub(crate) async fn load(gateway: &Gateway, token: &str) -> Result<Option<WaitingCall>, Unavailable> {
         if !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
@@ -100,7 +100,7 @@ impl Waiting {
                 waiting.forget(gateway, id).await?;
                 continue;
             }
-            let Waiting { tenant, session, tool, args, until, properties, .. } = waiting;
+            let WaitingCall { tenant, session, tool, args, until, properties, .. } = waiting;
             shown.push(json!({
                 "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
                 "properties": properties,
@@ -141,7 +141,7 @@ impl Waiting {
         token: &str,
         by: &str,
         allow: bool,
-    ) -> Result<Answered, Unavailable> {
+    ) -> Result<ApprovalOutcome, Unavailable> {
         let mut event = Event::new(if allow { Kind::Approval } else { Kind::Denial });
         event.session = Some(self.session.as_str().into());
         event.id = Some(self.id.as_str().into());
@@ -155,18 +155,18 @@ impl Waiting {
         let settled = settled.into_iter().find(|settled| settled.settles.as_deref() == Some(self.id.as_str()));
         let grant = settled.and_then(|settled| Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled));
         let answered = match (settled, grant) {
-            (None, _) => Answered::TooLate,
+            (None, _) => ApprovalOutcome::TooLate,
             (Some(settled), Some(grant)) if allow => {
                 // The call is part of the trace now: a property that allows it once objects to it from here on.
                 let preview = gateway.judges.preview(&self.tenant, settled.event.clone()).await?;
                 let grant = Grant { excused: self.properties.clone(), until: self.until.clone(), ..grant };
                 self.store_grant(gateway, grant.excusing(preview.properties.iter().map(Text::as_str))).await?;
-                Answered::Allowed
+                ApprovalOutcome::Allowed
             }
-            (Some(_), _) if allow => Answered::StoppedAfterAll,
+            (Some(_), _) if allow => ApprovalOutcome::StoppedAfterAll,
             (Some(_), _) => {
                 self.note_denial(gateway).await?;
-                Answered::Denied
+                ApprovalOutcome::Denied
             }
         };
         self.forget(gateway, token).await?;
@@ -210,20 +210,20 @@ fn list(
     store: &dyn Store,
     namer: &Namer,
     mut last: Option<String>,
-) -> Result<(Vec<(String, Waiting)>, usize), StoreError> {
+) -> Result<(Vec<(String, WaitingCall)>, usize), StoreError> {
     let (mut listed, mut more) = (Vec::new(), 0);
     loop {
         let keys = store.keys(PREFIX, last.as_deref(), KEYS_AT_ONCE)?;
         let Some(end) = keys.last() else { return Ok((listed, more)) };
         last = Some(end.clone());
         for key in keys {
-            if listed.len() == MOST_LISTED {
+            if listed.len() == MAX_LISTED_APPROVALS {
                 more += 1;
                 continue;
             }
             let Some(stored) = store.load(&key)? else { continue };
             // Another gateway may delete it at the same time.
-            match serde_json::from_slice::<Waiting>(&stored.value) {
+            match serde_json::from_slice::<WaitingCall>(&stored.value) {
                 Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
                 Ok(waiting) => drop(forget(store, &key, Some(&waiting.by_call(namer)))),
                 Err(_) => drop(forget(store, &key, None)),
@@ -257,7 +257,7 @@ fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -
         let known = named.as_ref().map(|named| String::from_utf8_lossy(&named.value).into_owned());
         let kept = known.as_ref().map(|known| store.load(&format!("{PREFIX}{known}"))).transpose()?.flatten();
         let is_late =
-            |kept: &StoredValue| serde_json::from_slice(&kept.value).is_ok_and(|kept: Waiting| kept.is_late());
+            |kept: &StoredValue| serde_json::from_slice(&kept.value).is_ok_and(|kept: WaitingCall| kept.is_late());
         let (token, change) = match (known, kept) {
             (Some(known), Some(kept)) if !is_late(&kept) => (
                 known.clone(),

@@ -34,7 +34,7 @@ const KEYS: [&str; 14] = [
 impl Config {
     /// Replaces the settings that a section has.
     pub fn take_over(&mut self, section: &Json) -> Result<(), ConfigErrors> {
-        let mut reading = Reading { mistakes: Vec::new() };
+        let mut reading = SectionReader { mistakes: Vec::new() };
         match section.as_object() {
             Some(section) => reading.section(self, section),
             None => {
@@ -45,11 +45,11 @@ impl Config {
     }
 }
 
-struct Reading {
+struct SectionReader {
     mistakes: ConfigErrors,
 }
 
-impl Reading {
+impl SectionReader {
     fn wrong(&mut self, place: &str, message: &str) {
         self.mistakes.push(format!("`{place}` {message}"));
     }
@@ -213,11 +213,12 @@ impl Reading {
                 "connect" => limits.connect = seconds,
                 "answer" => limits.answer = seconds,
                 "approval" => limits.approval = seconds,
+                "grace" => limits.grace = seconds,
                 "drain" => limits.drain = seconds,
                 _ => self.wrong(
                     &place,
                     "is not known; known are body, inflation, connections, exchanges, sessions, items, held, hold_back, corrections in bytes or \
-                     counts, and head, idle, body_idle, write, connect, answer, approval, drain in seconds",
+                     counts, and head, idle, body_idle, write, connect, answer, approval, grace, drain in seconds",
                 ),
             }
         }

@@ -16,7 +16,7 @@ use crate::body::AnswerBody;
 use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, EVERYBODY, KeyHash, Origin};
-use crate::waiting::Waiting;
+use crate::waiting::WaitingCall;
 
 /// Members that say which session an event belongs to.
 const WHERE: [&str; 4] = ["tenant", "session", "key", "session_name"];
@@ -97,7 +97,7 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
     let decisions = gateway.judges.decide(tenant, vec![event]).await?;
     let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
     if decision.event.kind == Kind::SessionEnd && decision.action.takes_effect() {
-        Waiting::forget_session(gateway, tenant, &session).await?;
+        WaitingCall::forget_session(gateway, tenant, &session).await?;
     }
     let said = json!({"decision": decision.action.name(), "message": decision.message, "session_name": session});
     Ok(error_response::value(if decision.action.takes_effect() { 200 } else { 409 }, &said))

@@ -23,14 +23,14 @@ use lictor_wire::{Api, SessionHints, UnknownFields};
 use tokio::time::Instant;
 
 use super::{HttpExchange, Stop};
-use crate::body::{self, Unread};
+use crate::body::{self, BodyError};
 use crate::clock::now;
 use crate::error_response::ErrorResponse;
 use crate::identity::{BodyHints, Origin, SessionKey};
 use crate::sessions::{Presence, StoredMemory, Turn};
 use crate::telemetry::{Outcome, Span};
 use crate::unavailable::Unavailable;
-use crate::waiting::Waiting;
+use crate::waiting::WaitingCall;
 
 /// How often a pending approval is looked up, since another gateway may get the answer.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -65,16 +65,15 @@ impl HttpExchange {
         let Some(bytes) = self.read_request(body).await? else { return Ok(()) };
         let config = &self.gateway.config;
         let previews_text = self.gateway.judges.active().previews_text && !config.shadow;
-        let options = ExchangeOptions {
-            shadow: config.shadow,
-            previews_text,
-            hold_back: if previews_text { config.limits.hold_back } else { 0 },
-            held: config.limits.held,
-            items: config.limits.items,
-            unknown_fields: if config.shadow { UnknownFields::Pass } else { config.unknown_fields },
-            corrections: config.limits.corrections,
-            judges_reply,
-        };
+        let mut options = ExchangeOptions::default();
+        options.shadow = config.shadow;
+        options.previews_text = previews_text;
+        options.hold_back = if previews_text { config.limits.hold_back } else { 0 };
+        options.held = config.limits.held;
+        options.items = config.limits.items;
+        options.unknown_fields = if config.shadow { UnknownFields::Pass } else { config.unknown_fields };
+        options.corrections = config.limits.corrections;
+        options.judges_reply = judges_reply;
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
         let mut step = exchange.start();
@@ -136,10 +135,10 @@ impl HttpExchange {
                 Ok(StepResult::Preview(Box::new(self.gateway.judges.preview(tenant, *event).await?)))
             }
             ExchangeStep::Ask(request) => {
-                Ok(StepResult::Approval(Waiting::new(tenant, *request).keep(&self.gateway).await?))
+                Ok(StepResult::Approval(WaitingCall::new(tenant, *request).keep(&self.gateway).await?))
             }
             ExchangeStep::Wait(ids) => self.wait(&ids).await,
-            ExchangeStep::LookUp(id) => Ok(StepResult::Pending(Waiting::load(&self.gateway, &id).await?.is_some())),
+            ExchangeStep::LookUp(id) => Ok(StepResult::Pending(WaitingCall::load(&self.gateway, &id).await?.is_some())),
             ExchangeStep::Note(record) => {
                 match record.get("type").and_then(serde_json::Value::as_str) {
                     Some("shown") => self.gateway.judges.note_shown(tenant, record).await?,
@@ -216,13 +215,15 @@ impl HttpExchange {
         let is_json = content_type.is_empty() || content_type.eq_ignore_ascii_case("application/json");
         let unpacked = match (read, is_json) {
             (Err(unread), _) => Err(unread),
-            (Ok(()), false) => Err(Unread::Type),
-            (Ok(()), true) if has_other_charset => Err(Unread::Charset),
+            (Ok(()), false) => Err(BodyError::Type),
+            (Ok(()), true) if has_other_charset => Err(BodyError::Charset),
             (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
         };
         match unpacked {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(Unread::Type | Unread::Charset | Unread::Encoding | Unread::Damaged) if self.gateway.config.shadow => {
+            Err(BodyError::Type | BodyError::Charset | BodyError::Encoding | BodyError::Damaged)
+                if self.gateway.config.shadow =>
+            {
                 self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
                 self.pass_on(bytes).await?;
                 Ok(None)
@@ -370,7 +371,7 @@ impl HttpExchange {
                     return Err(Stop::Gone);
                 }
                 let answered = self.gateway.answered.notified();
-                if Waiting::load(&self.gateway, id).await?.is_none() {
+                if WaitingCall::load(&self.gateway, id).await?.is_none() {
                     break;
                 }
                 tokio::select! {

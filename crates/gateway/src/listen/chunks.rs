@@ -6,8 +6,8 @@
 use super::head::{BARE_LINE_END, Fault};
 
 /// The longest line of a chunk's size, and the most bytes of trailers.
-const MOST_LINE: usize = 1024;
-const MOST_TRAILERS: usize = 8 << 10;
+const MAX_LINE_BYTES: usize = 1024;
+const MAX_TRAILER_BYTES: usize = 8 << 10;
 
 /// The position in a chunked body.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Chunks {
         match *self {
             Chunks::Size { digits: 0, .. } if byte == b'\r' => Err(BAD_SIZE),
             Chunks::Size { size, .. } if byte == b'\r' => Ok(Chunks::SizeEnd(size)),
-            Chunks::Size { bytes, .. } if byte == b'\n' || byte == 0 || bytes > MOST_LINE => {
+            Chunks::Size { bytes, .. } if byte == b'\n' || byte == 0 || bytes > MAX_LINE_BYTES => {
                 Err(if byte == b'\n' { BARE_LINE_END } else { BAD_SIZE })
             }
             Chunks::Size { size, digits, bytes, extended: true } => {
@@ -86,7 +86,7 @@ impl Chunks {
             Chunks::DataEnd(true) if byte == b'\n' => Ok(SIZE),
             Chunks::DataEnd(_) => Err(Fault::new("http.chunk", "chunk data is longer than its chunk size")),
             Chunks::Trailers { bytes, line, returned } => match (byte, returned) {
-                _ if bytes > MOST_TRAILERS => Err(Fault::new("http.trailers", "trailer section is too large")),
+                _ if bytes > MAX_TRAILER_BYTES => Err(Fault::new("http.trailers", "trailer section is too large")),
                 (b'\n', true) if line == 0 => Ok(Chunks::Done),
                 (b'\n', true) => Ok(Chunks::Trailers { bytes: bytes + 1, line: 0, returned: false }),
                 (b'\n', false) | (_, true) => Err(BARE_LINE_END),

@@ -35,10 +35,10 @@ impl Fault {
 }
 
 /// The largest head, in bytes.
-pub(super) const MOST_BYTES: usize = 64 << 10;
+pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 
 /// The most header fields.
-const MOST_FIELDS: usize = 100;
+const MAX_HEADER_FIELDS: usize = 100;
 
 /// The head is over the limit.
 pub(super) const TOO_LARGE: Fault = Fault::large("http.head_too_large", "request header section is too large");
@@ -57,7 +57,7 @@ pub(super) fn check(head: &[u8]) -> Result<Framing, Fault> {
             break;
         }
         fields += 1;
-        if fields > MOST_FIELDS {
+        if fields > MAX_HEADER_FIELDS {
             return Err(Fault::large("http.too_many_fields", "too many header fields (limit 100)"));
         }
         let (name, value) = field(line)?;

@@ -40,9 +40,9 @@ pub(super) struct Gate {
 
 /// A guard that counts a request as being answered until it is dropped.
 #[derive(Debug)]
-pub(super) struct Answering(Arc<AtomicUsize>);
+pub(super) struct AnswerGuard(Arc<AtomicUsize>);
 
-impl Drop for Answering {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -58,9 +58,9 @@ impl Gate {
     }
 
     /// Counts a request as being answered.
-    pub(super) fn answering(&self) -> Answering {
+    pub(super) fn answering(&self) -> AnswerGuard {
         self.answering.fetch_add(1, Ordering::Relaxed);
-        Answering(Arc::clone(&self.answering))
+        AnswerGuard(Arc::clone(&self.answering))
     }
 
     /// Returns the fault of a refused request, if this path is the one that replaces it.
@@ -77,8 +77,8 @@ impl Gate {
 
 /// How many bytes after a refusal are read and dropped, and for how long: a peer that is still sending would otherwise
 /// lose the answer.
-const MOST_DROPPED: usize = 4 << 20;
-const DROPPING: Duration = Duration::from_secs(1);
+const MAX_DROPPED_BYTES: usize = 4 << 20;
+const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The position of the connection in a request.
 #[derive(Debug)]
@@ -227,7 +227,7 @@ impl<T> StrictStream<T> {
                 }
             }
             self.searched += 1;
-            if self.searched > head::MOST_BYTES {
+            if self.searched > head::MAX_HEAD_BYTES {
                 return Err(head::TOO_LARGE);
             }
         }
@@ -321,7 +321,7 @@ impl<T: AsyncRead + Unpin> StrictStream<T> {
     /// Reads and drops the rest of a refused peer's input, so that the peer can read the answer.
     fn drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut space = [0u8; 16 << 10];
-        while self.dropped < MOST_DROPPED {
+        while self.dropped < MAX_DROPPED_BYTES {
             let mut chunk = ReadBuf::new(&mut space);
             match Pin::new(&mut self.inner).poll_read(context, &mut chunk) {
                 Poll::Ready(Ok(())) if !chunk.filled().is_empty() => self.dropped += chunk.filled().len(),
@@ -354,7 +354,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for StrictStream<T> {
         if !this.is_shut {
             ready!(Pin::new(&mut this.inner).poll_shutdown(context))?;
             this.is_shut = true;
-            this.waiting.as_mut().reset(Instant::now() + DROPPING);
+            this.waiting.as_mut().reset(Instant::now() + DROP_TIMEOUT);
         }
         if matches!(this.phase, Phase::Refused | Phase::Broken) {
             return this.drop_rest(context);

@@ -8,7 +8,7 @@ use super::StoredMemory;
 const MAX_BYTES: usize = 64 << 20;
 
 /// The bytes of an entry besides its memory.
-const OVERHEAD: usize = 512;
+const ENTRY_OVERHEAD_BYTES: usize = 512;
 
 /// Memories by the names of their sessions.
 #[derive(Debug)]
@@ -101,5 +101,5 @@ impl MemoryCache {
 
 /// Returns the rough size of an entry: the memory, and its stored bytes.
 fn weight(memory: &StoredMemory) -> usize {
-    OVERHEAD + memory.bytes.len() * 2
+    ENTRY_OVERHEAD_BYTES + memory.bytes.len() * 2
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Metrics;
 
 /// How many lines are buffered.
-const WAITING: usize = 4096;
+const MAX_BUFFERED_LINES: usize = 4096;
 
 /// A sender of lines for the journal.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Journal {
 
     /// Returns a journal that writes to `out`. Lines that cannot be written are lost.
     pub fn new(mut out: impl Write + Send + 'static) -> Journal {
-        let (sender, receiver) = sync_channel::<String>(WAITING);
+        let (sender, receiver) = sync_channel::<String>(MAX_BUFFERED_LINES);
         let spawned = std::thread::Builder::new().name("journal".into()).spawn(move || {
             for line in receiver {
                 let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());

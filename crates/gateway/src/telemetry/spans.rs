@@ -18,8 +18,8 @@ use super::Metrics;
 use crate::upstream::Upstream;
 
 /// How many spans are buffered, and how many are sent at once.
-const WAITING: usize = 2048;
-const AT_ONCE: usize = 256;
+const MAX_BUFFERED_SPANS: usize = 2048;
+const SPANS_AT_ONCE: usize = 256;
 
 /// One decision.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Spans {
     /// Creates a sender for a collector; without one, spans are not collected.
     pub(crate) fn new(collector: Option<&Uri>, upstream: &Upstream, metrics: &Arc<Metrics>) -> Spans {
         let sender = collector.map(|collector| {
-            let (sender, receiver) = mpsc::channel(WAITING);
+            let (sender, receiver) = mpsc::channel(MAX_BUFFERED_SPANS);
             tokio::spawn(send(receiver, collector.clone(), upstream.clone(), Arc::clone(metrics)));
             sender
         });
@@ -74,7 +74,7 @@ async fn send(mut receiver: mpsc::Receiver<Span>, collector: Uri, upstream: Upst
     let mut batch = Vec::new();
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    while receiver.recv_many(&mut batch, AT_ONCE).await > 0 {
+    while receiver.recv_many(&mut batch, SPANS_AT_ONCE).await > 0 {
         let count = batch.len() as u64;
         let body = Bytes::from(document(&batch).to_string());
         batch.clear();

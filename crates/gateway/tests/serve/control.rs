@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::crossing::{NOTHING, POLICY, saying};
 use crate::faults::quiet;
-use crate::vendor::{Heard, call, hear, path, request, text};
+use crate::vendor::{ClientReply, call, hear, path, request, text};
 use crate::world::{World, of_type, plan, policy};
 
 const SHOP: &str = r#"
@@ -25,7 +25,7 @@ tools:
   send_marketing: {purposes: [marketing], effects: [external]}
 "#;
 
-async fn say(world: &World, session: &str, said: &str) -> Heard {
+async fn say(world: &World, session: &str, said: &str) -> ClientReply {
     let got = world.post(path(Api::Chat), session, &request(Api::Chat, said, false)).await;
     assert_eq!(got.status, 200, "{}", got.text());
     hear(Api::Chat, &got.body)
@@ -281,7 +281,7 @@ async fn policy_reload_keeps_sessions() {
         text => Ok(policy(text)),
     }));
     let world = changing.start().await;
-    let tools = |heard: Heard| heard.calls.into_iter().map(|(_, tool, _)| tool).collect::<Vec<_>>();
+    let tools = |heard: ClientReply| heard.calls.into_iter().map(|(_, tool, _)| tool).collect::<Vec<_>>();
     assert_eq!(tools(say(&world, "s", "1").await), ["pay", "shout"]);
     assert!(!world.reloader.reload().await.unwrap(), "the same policy is no other");
     text.lock().unwrap().clear();
@@ -311,7 +311,7 @@ async fn frequent_reloads_change_no_verdict() {
     let mut changing = plan(&model, POLICY);
     changing.source = Some(Box::new(move || Ok(policy(&current.lock().unwrap()))));
     let world = Arc::new(changing.start().await);
-    let tools = |heard: Heard| heard.calls.into_iter().map(|(_, tool, _)| tool).collect::<Vec<_>>();
+    let tools = |heard: ClientReply| heard.calls.into_iter().map(|(_, tool, _)| tool).collect::<Vec<_>>();
     assert_eq!(tools(say(&world, "s", "0").await), ["pay", "shout"]);
     let (storm, writes) = (Arc::clone(&world), Arc::clone(&text));
     let storming = tokio::spawn(async move {

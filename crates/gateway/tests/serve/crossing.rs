@@ -8,9 +8,9 @@ use lictor_wire::Api;
 use serde_json::{Value, json};
 
 use crate::vendor::{
-    Heard, Say, call, hear, hear_stream, history, path, reply, request, result_item, said_items, stream, text,
+    ClientReply, Say, call, hear, hear_stream, history, path, reply, request, result_item, said_items, stream, text,
 };
-use crate::world::{Got, Model, Play, Seen, World, of_type, plan};
+use crate::world::{ClientAnswer, Model, Play, SeenRequest, World, of_type, plan};
 
 pub(crate) const NOTHING: &str = "lictor: 1\nname: nothing\n";
 
@@ -40,7 +40,7 @@ pub(crate) async fn saying(said: Vec<Say>) -> Model {
 }
 
 /// Returns the model's reply in the API of the request.
-pub(crate) fn told(seen: &Seen, said: &[Say]) -> Play {
+pub(crate) fn told(seen: &SeenRequest, said: &[Say]) -> Play {
     let api = Api::ALL.into_iter().find(|api| seen.path.contains(path(*api).trim_start_matches("/v1"))).unwrap();
     match seen.json()["stream"] == json!(true) {
         true => Play::stream(&stream(api, said, 3)),
@@ -48,13 +48,13 @@ pub(crate) fn told(seen: &Seen, said: &[Say]) -> Play {
     }
 }
 
-fn heard(api: Api, streams: bool, got: &Got) -> Heard {
+fn heard(api: Api, streams: bool, got: &ClientAnswer) -> ClientReply {
     assert_eq!(got.status, 200, "{}", got.text());
     assert!(got.is_whole);
     if streams { hear_stream(api, &got.body) } else { hear(api, &got.body) }
 }
 
-async fn asked(world: &World, api: Api, streams: bool, session: &str, said: &str) -> Heard {
+async fn asked(world: &World, api: Api, streams: bool, session: &str, said: &str) -> ClientReply {
     let got = world.post(path(api), session, &request(api, said, streams)).await;
     heard(api, streams, &got)
 }

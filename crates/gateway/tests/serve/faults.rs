@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::crossing::{NOTHING, POLICY, saying, told};
 use crate::vendor::{Say, call, hear_stream, path, reply, request, stream, text};
-use crate::world::{Ends, Model, Play, Seen, World, of_type, plan, records};
+use crate::world::{Ends, Model, Play, SeenRequest, World, of_type, plan, records};
 
 /// Returns the only record of an exchange, once it is written.
 async fn exchange(world: World) -> Value {
@@ -187,7 +187,7 @@ fn say(number: usize) -> Vec<Say> {
 #[tokio::test(flavor = "multi_thread")]
 async fn exchange_record_covers_every_byte() {
     const EXCHANGES: usize = 1000;
-    let number = |seen: &Seen| seen.headers["x-number"].to_str().unwrap().parse::<usize>().unwrap();
+    let number = |seen: &SeenRequest| seen.headers["x-number"].to_str().unwrap().parse::<usize>().unwrap();
     let model = Model::start(move |seen| told(seen, &say(number(seen)))).await;
     let world = Arc::new(plan(&model, NOTHING).start().await);
     let mut workers = Vec::new();

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::crossing::{POLICY, told};
 use crate::libraries::{node_script, python_script, run};
 use crate::vendor::{call, text};
-use crate::world::{Model, Seen, of_type, plan};
+use crate::world::{Model, SeenRequest, of_type, plan};
 
 /// Starts a model that takes three steps and then a final text. It counts the tool results to find its step. If it reads
 /// why a step was denied, it takes another.
 async fn model() -> Model {
-    Model::start(|seen: &Seen| {
+    Model::start(|seen: &SeenRequest| {
         let step = answers(&seen.json());
         let is_corrected = String::from_utf8_lossy(&seen.body).contains("What would be right: Archive it.");
         let said = match step {

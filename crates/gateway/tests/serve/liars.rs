@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::crossing::POLICY;
 use crate::libraries::{node_script, python_script, run};
 use crate::vendor::{Say, call, reply, stream, text};
-use crate::world::{Model, Play, Seen, plan};
+use crate::world::{Model, Play, SeenRequest, plan};
 
 /// How many lies each client reads, unless the environment says otherwise.
 const LIES: u64 = 60;
@@ -153,7 +153,7 @@ fn lying(api: Api, streams: bool, seed: u64) -> Play {
 
 /// Starts an upstream that lies; the request says which lie it wants.
 async fn liar() -> Model {
-    Model::start(|seen: &Seen| {
+    Model::start(|seen: &SeenRequest| {
         let body = seen.json();
         let api = match seen.path.as_str() {
             path if path.ends_with("/chat/completions") => Api::Chat,

@@ -8,6 +8,9 @@ use hyper::Method;
 use lictor_gateway::{Journal, KeyHash};
 use lictor_wire::Api;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
 use crate::crossing::{NOTHING, POLICY, saying};
 use crate::faults::quiet;
@@ -147,13 +150,20 @@ async fn latency_is_measured_to_first_byte_and_end() {
     world.end().await;
 }
 
+/// A model whose streamed answer begins when the handle is notified.
+async fn waiting_model() -> (Model, Arc<Notify>) {
+    let start = Arc::new(Notify::new());
+    let given = Arc::clone(&start);
+    let model = Model::start(move |_| {
+        let events = stream(Api::Chat, &[text(&"word ".repeat(40))], 5);
+        Play { start: Some(Arc::clone(&given)), ..Play::stream(&events) }
+    });
+    (model.await, start)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn readiness_is_false_while_draining() {
-    let model = Model::start(|_| {
-        let events = stream(Api::Chat, &[text(&"word ".repeat(40))], 5);
-        Play { pause: Duration::from_millis(20), ..Play::stream(&events) }
-    })
-    .await;
+    let (model, start) = waiting_model().await;
     let mut world = plan(&model, NOTHING).start().await;
     let address = world.address;
     assert_eq!(world.ready_as(200).await, 200);
@@ -169,10 +179,50 @@ async fn readiness_is_false_while_draining() {
     assert_eq!(world.ask(Method::GET, "/lictor/health", &[], "").await.status, 200);
     let late = world.post(path(Api::Chat), "t", &request(Api::Chat, "hi", false)).await;
     assert_eq!((late.status, late.code()), (503, "gateway.draining"), "{}", late.text());
+    start.notify_one();
     let got = asked.await.unwrap();
     assert!(got.is_whole && got.text().ends_with("data: [DONE]\n\n"), "requests in flight finish");
     world.stop().await;
     assert_eq!(model.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_served_during_grace() {
+    let model = saying(vec![text("hi")]).await;
+    let mut planned = plan(&model, NOTHING);
+    planned.config.limits.grace = Duration::from_secs(600);
+    let mut world = planned.start().await;
+    world.begin_stop();
+    assert_eq!(world.ready_as(503).await, 503);
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+    assert_eq!(got.status, 200, "{}", got.text());
+}
+
+/// A connection that is opened before the gateway stops, and asks only afterwards, gets an answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn first_request_of_connection_is_answered_while_draining() {
+    let (model, start) = waiting_model().await;
+    let mut world = plan(&model, NOTHING).start().await;
+    let address = world.address;
+    let body = request(Api::Chat, "hi", true).to_string();
+    let asked = tokio::spawn(async move { ask_at(address, Method::POST, path(Api::Chat), &[], body).await });
+    while model.seen().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut early = TcpStream::connect(address).await.unwrap();
+    early.write_all(b"GET /lictor/ready HTTP/1.1\r\nhost: a\r\n").await.unwrap();
+    while world.figure("lictor_connections").await < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    world.begin_stop();
+    assert_eq!(world.ready_as(503).await, 503);
+    early.write_all(b"\r\n").await.unwrap();
+    let mut answer = String::new();
+    early.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("gateway.draining"), "{answer}");
+    start.notify_one();
+    assert!(asked.await.unwrap().is_whole);
+    world.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

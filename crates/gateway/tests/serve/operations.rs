@@ -283,12 +283,12 @@ async fn requests_over_in_flight_limit_are_refused() {
 }
 
 /// A store that fails on demand, with an error or a panic.
-struct Failing {
+struct FailingStore {
     inner: MemoryStore,
     mode: Arc<Mutex<&'static str>>,
 }
 
-impl Failing {
+impl FailingStore {
     fn fail(&self, key: &str) -> Result<(), StoreError> {
         let mode = *self.mode.lock().unwrap();
         match mode {
@@ -300,7 +300,7 @@ impl Failing {
     }
 }
 
-impl Store for Failing {
+impl Store for FailingStore {
     fn load(&self, key: &str) -> Result<Option<StoredValue>, StoreError> {
         self.fail(key)?;
         self.inner.load(key)
@@ -325,7 +325,7 @@ async fn store_failure_fails_requests_until_it_recovers() {
     let mode = Arc::new(Mutex::new(""));
     let model = saying(vec![text("hi")]).await;
     let mut failing = plan(&model, NOTHING);
-    failing.store = Some(Arc::new(Failing { inner: MemoryStore::new(), mode: Arc::clone(&mode) }));
+    failing.store = Some(Arc::new(FailingStore { inner: MemoryStore::new(), mode: Arc::clone(&mode) }));
     let world = failing.start().await;
     let ask = async |api: Api| world.post(path(api), "s", &request(api, "hi", false)).await;
     assert_eq!(ask(Api::Chat).await.status, 200);
@@ -351,7 +351,7 @@ async fn panic_while_deciding_fails_one_request() {
     let mode = Arc::new(Mutex::new(""));
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let mut failing = plan(&model, POLICY);
-    failing.store = Some(Arc::new(Failing { inner: MemoryStore::new(), mode: Arc::clone(&mode) }));
+    failing.store = Some(Arc::new(FailingStore { inner: MemoryStore::new(), mode: Arc::clone(&mode) }));
     let world = failing.start().await;
     let user = json!({"role": "user", "content": "hi"});
     assert_eq!(pays(&world, std::slice::from_ref(&user)).await, 1);

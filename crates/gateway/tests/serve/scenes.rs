@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::check::{self, Seen, approval_id, strings};
+use crate::check::{self, TurnResult, approval_id, strings};
 use crate::leaving::read_until;
 use crate::world::{Ends, Model, Play, World, plan};
 
@@ -27,14 +27,14 @@ fn script(turn: &Value) -> Play {
     Play { ends, ..Play::stream(&pieces) }
 }
 
-async fn play(world: &World, model: &Model, turn: &Value) -> Seen {
+async fn play(world: &World, model: &Model, turn: &Value) -> TurnResult {
     let (path, request) = (turn["path"].as_str().unwrap(), &turn["request"]);
     let before = model.seen().len();
     let upstream = || model.seen().get(before).map(|seen| String::from_utf8_lossy(&seen.body).into_owned());
     if turn["leave_after"].is_u64() {
         let last = script(turn).pieces.pop().unwrap();
         let client = read_until(world, path, request, std::str::from_utf8(&last).unwrap()).await;
-        return Seen { upstream: upstream(), status: 200, client, ..Seen::default() };
+        return TurnResult { upstream: upstream(), status: 200, client, ..TurnResult::default() };
     }
     let got = world.post(path, SESSION, request).await;
     assert_eq!(got.is_whole, turn["cut"] != true, "{}", got.text());
@@ -42,7 +42,7 @@ async fn play(world: &World, model: &Model, turn: &Value) -> Seen {
     let asked = turn["again"].as_array().map_or(0, Vec::len);
     let seen = model.seen();
     let again = seen.iter().skip(before + 1).take(asked).map(|seen| String::from_utf8_lossy(&seen.body).into_owned());
-    Seen {
+    TurnResult {
         upstream: upstream(),
         again: again.collect(),
         status: got.status.into(),
@@ -52,7 +52,7 @@ async fn play(world: &World, model: &Model, turn: &Value) -> Seen {
 }
 
 /// Answers the pending approval.
-async fn answer(world: &World, seen: &Seen, answer: &str) {
+async fn answer(world: &World, seen: &TurnResult, answer: &str) {
     let target = format!("/lictor/approvals/{}", approval_id(seen));
     let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": answer == "approve"})).await;
     assert_eq!(got.status, 200, "{}", got.text());

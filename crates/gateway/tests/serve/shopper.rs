@@ -10,7 +10,7 @@ use lictor_wire::Api;
 use serde_json::{Value, json};
 
 use crate::vendor::{Say, call, hear, hear_stream, path, result_item, said_items, text};
-use crate::world::{Model, Seen, ask_at, plan};
+use crate::world::{Model, SeenRequest, ask_at, plan};
 
 pub(crate) fn example(name: &str) -> String {
     std::fs::read_to_string(format!("{}/../../examples/shopper/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -38,7 +38,7 @@ pub(crate) fn turns(log: &str) -> Vec<(String, Vec<Say>)> {
 /// Starts a model that continues after the history of the request: the tool results count its steps.
 pub(crate) async fn model(log: &str) -> Model {
     let turns = turns(log);
-    Model::start(move |seen: &Seen| {
+    Model::start(move |seen: &SeenRequest| {
         let step = seen.headers["x-step"].to_str().unwrap().split_once('.').unwrap();
         let (turn, step): (usize, usize) = (step.0.parse().unwrap(), step.1.parse().unwrap());
         let said = turns[turn].1.get(step).cloned().unwrap_or_else(|| text("Anything else?"));

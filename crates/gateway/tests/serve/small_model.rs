@@ -16,23 +16,23 @@ properties:
 "#;
 
 /// The server, ended by its process id when dropped.
-struct Serving {
+struct ModelServer {
     child: Child,
     address: String,
 }
 
-impl Serving {
-    fn start(python: &std::path::Path) -> Serving {
+impl ModelServer {
+    fn start(python: &std::path::Path) -> ModelServer {
         let mut command = Command::new(python);
         command.arg(script("small_model.py")).env("PYTHONDONTWRITEBYTECODE", "1");
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Serving { child, address: address.trim().to_owned() }
+        ModelServer { child, address: address.trim().to_owned() }
     }
 }
 
-impl Drop for Serving {
+impl Drop for ModelServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -42,7 +42,7 @@ impl Drop for Serving {
 #[tokio::test(flavor = "multi_thread")]
 async fn small_model_calls_are_judged() {
     let (Some(agent), Some(model)) = (python(), python_with_model()) else { return };
-    let serving = tokio::task::spawn_blocking(move || Serving::start(&model)).await.unwrap();
+    let serving = tokio::task::spawn_blocking(move || ModelServer::start(&model)).await.unwrap();
     let world = plan_to(&serving.address, POLICY).start().await;
     let mut command = Command::new(agent);
     command.arg(script("small_talk.py"));

@@ -257,16 +257,16 @@ fn responses_stream(said: &[Say], size: usize) -> Vec<String> {
 
 /// A reply as the client reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Heard {
+pub(crate) struct ClientReply {
     pub(crate) text: String,
     /// Ids, tools and arguments.
     pub(crate) calls: Vec<(String, String, Value)>,
 }
 
 /// Reads a whole reply.
-pub(crate) fn hear(api: Api, body: &[u8]) -> Heard {
+pub(crate) fn hear(api: Api, body: &[u8]) -> ClientReply {
     let value: Value = serde_json::from_slice(body).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(body)));
-    let mut heard = Heard::default();
+    let mut heard = ClientReply::default();
     match api {
         Api::Chat => {
             let message = &value["choices"][0]["message"];
@@ -292,7 +292,7 @@ pub(crate) fn hear(api: Api, body: &[u8]) -> Heard {
     heard
 }
 
-fn hear_item(heard: &mut Heard, item: &Value) {
+fn hear_item(heard: &mut ClientReply, item: &Value) {
     match item["type"].as_str().unwrap() {
         "message" => {
             for part in item["content"].as_array().into_iter().flatten() {
@@ -313,9 +313,9 @@ fn heard_call(id: &Value, name: &Value, args: &str) -> (String, String, Value) {
 }
 
 /// Reads a stream, only from its deltas.
-pub(crate) fn hear_stream(api: Api, body: &[u8]) -> Heard {
+pub(crate) fn hear_stream(api: Api, body: &[u8]) -> ClientReply {
     let text = std::str::from_utf8(body).unwrap();
-    let mut heard = Heard::default();
+    let mut heard = ClientReply::default();
     let mut calls: Vec<(String, String, String)> = Vec::new();
     for event in text.split("\n\n").filter(|event| !event.trim().is_empty()) {
         let data: String = event.lines().filter_map(|line| line.strip_prefix("data: ")).collect();

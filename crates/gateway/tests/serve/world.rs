@@ -18,22 +18,21 @@ use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Reloa
 use lictor_ledger::{Disk, Ledger, Reader, RealDisk, verify};
 use lictor_policy::{FileResolver, Policy};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
-use lictor_warden::ContentRetention;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 /// A request that the model received.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct SeenRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Seen {
+impl SeenRequest {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -46,6 +45,8 @@ pub(crate) struct Play {
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) pieces: Vec<Bytes>,
     pub(crate) pause: Duration,
+    /// Notified when the pieces may begin; none: they begin at once.
+    pub(crate) start: Option<Arc<Notify>>,
     pub(crate) ends: Ends,
 }
 
@@ -66,6 +67,7 @@ impl Play {
             headers: vec![("content-type", "application/json".into())],
             pieces: vec![Bytes::from(body.into())],
             pause: Duration::ZERO,
+            start: None,
             ends: Ends::Whole,
         }
     }
@@ -76,20 +78,20 @@ impl Play {
     }
 }
 
-type Script = dyn Fn(&Seen) -> Play + Send + Sync;
+type Script = dyn Fn(&SeenRequest) -> Play + Send + Sync;
 
 /// A scripted model.
 pub(crate) struct Model {
     pub(crate) address: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
     task: JoinHandle<()>,
 }
 
 impl Model {
-    pub(crate) async fn start(script: impl Fn(&Seen) -> Play + Send + Sync + 'static) -> Model {
+    pub(crate) async fn start(script: impl Fn(&SeenRequest) -> Play + Send + Sync + 'static) -> Model {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let seen: Arc<Mutex<Vec<SeenRequest>>> = Arc::default();
         let (script, noted): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&seen));
         let task = tokio::spawn(async move {
             loop {
@@ -106,7 +108,7 @@ impl Model {
         Model { address, seen, task }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -122,20 +124,23 @@ type Piece = Result<Frame<Bytes>, std::io::Error>;
 async fn play(
     request: Request<Incoming>,
     script: Arc<Script>,
-    noted: Arc<Mutex<Vec<Seen>>>,
+    noted: Arc<Mutex<Vec<SeenRequest>>>,
 ) -> Result<Response<http_body_util::combinators::UnsyncBoxBody<Bytes, std::io::Error>>, std::io::Error> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(std::io::Error::other)?.to_bytes();
     let path = head.uri.path_and_query().unwrap().to_string();
-    let seen = Seen { method: head.method, path, headers: head.headers, body };
+    let seen = SeenRequest { method: head.method, path, headers: head.headers, body };
     noted.lock().unwrap().push(seen.clone());
     let play = script(&seen);
     let (sender, receiver) = mpsc::channel::<Piece>(1);
-    let (pieces, pause, ends) = (play.pieces, play.pause, play.ends);
+    let (pieces, pause, start, ends) = (play.pieces, play.pause, play.start, play.ends);
     let is_whole = pieces.len() == 1 && ends == Ends::Whole;
     let first = pieces.first().cloned().unwrap_or_default();
     if !is_whole {
         tokio::spawn(async move {
+            if let Some(start) = start {
+                start.notified().await;
+            }
             for piece in pieces {
                 tokio::time::sleep(pause).await;
                 if sender.send(Ok(Frame::data(piece))).await.is_err() {
@@ -245,22 +250,10 @@ impl Plan {
         let options = lictor_ledger::LedgerOptions::new(jiff::Timestamp::now).disk(self.disk);
         let ledger = self.records.then(|| Ledger::open_or_create(&log, "test.example/gateway", options).unwrap());
         let policy = policy(&self.policy);
-        let parts = GatewayParts {
-            store,
-            ledger,
-            feed: lictor_judge::observer::Feed::default(),
-            guard: lictor_judge::guard::GuardOptions::default(),
-            warden: lictor_warden::WardenOptions {
-                keep: ContentRetention::Commitment,
-                most_sessions: 1000,
-                policy: policy.fingerprint(),
-                idle: self.idle,
-                skew: None,
-                migrates: true,
-                watches: false,
-            },
-            policy,
-        };
+        let mut parts = GatewayParts::new(policy, store);
+        parts.ledger = ledger;
+        parts.warden.max_sessions = 1000;
+        parts.warden.idle = self.idle;
         let server = Server::bind(self.config, parts, self.source, self.journal).await.unwrap();
         let (address, reloader) = (server.address(), server.reloader());
         let (stop, stopped) = oneshot::channel::<()>();
@@ -271,7 +264,7 @@ impl Plan {
 
 /// The answer that a client got.
 #[derive(Clone, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ClientAnswer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -279,7 +272,7 @@ pub(crate) struct Got {
     pub(crate) is_whole: bool,
 }
 
-impl Got {
+impl ClientAnswer {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&self.body)))
     }
@@ -301,18 +294,18 @@ impl World {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
-    ) -> Got {
+    ) -> ClientAnswer {
         ask_at(self.address, method, path, headers, body).await
     }
 
     /// Posts JSON, with a credential and a session.
-    pub(crate) async fn post(&self, path: &str, session: &str, body: &Value) -> Got {
+    pub(crate) async fn post(&self, path: &str, session: &str, body: &Value) -> ClientAnswer {
         let headers = [("authorization", "Bearer key"), ("x-lictor-session", session)];
         self.ask(Method::POST, path, &headers, body.to_string()).await
     }
 
     /// Sends a request to a control endpoint.
-    pub(crate) async fn control(&self, method: Method, path: &str, body: &Value) -> Got {
+    pub(crate) async fn control(&self, method: Method, path: &str, body: &Value) -> ClientAnswer {
         let bearer = format!("Bearer {CONTROL}");
         self.ask(method, path, &[("authorization", &bearer)], body.to_string()).await
     }
@@ -376,7 +369,7 @@ pub(crate) async fn ask_at(
     path: &str,
     headers: &[(&str, &str)],
     body: impl Into<Bytes>,
-) -> Got {
+) -> ClientAnswer {
     let client = Client::builder(TokioExecutor::new()).build_http();
     let mut request = Request::new(Full::new(body.into()));
     *request.method_mut() = method;
@@ -395,7 +388,7 @@ pub(crate) async fn ask_at(
             Err(_) => is_whole = false,
         }
     }
-    Got { status: head.status.as_u16(), headers: head.headers, body: bytes.into(), is_whole }
+    ClientAnswer { status: head.status.as_u16(), headers: head.headers, body: bytes.into(), is_whole }
 }
 
 /// Verifies a ledger and returns the bodies of all records.

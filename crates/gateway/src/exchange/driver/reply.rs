@@ -13,7 +13,7 @@ use hyper::{Response, StatusCode};
 use lictor_exchange::StepResult;
 
 use super::Driver;
-use crate::body::{self, Unread};
+use crate::body::{self, BodyError};
 use crate::error_response::ErrorResponse;
 use crate::exchange::{HttpExchange, Stop};
 use crate::telemetry::Outcome;
@@ -122,10 +122,12 @@ impl HttpExchange {
             Err(unread) => unread,
         };
         let (outcome, message) = match unread {
-            Unread::BrokenOff => (Outcome::Truncated, "the upstream closed the connection before the end of its reply"),
-            Unread::TooSlow => (Outcome::Truncated, "upstream timeout: the reply did not arrive in time"),
-            Unread::TooLarge => (Outcome::Refused, "the upstream's reply is over the limit on bodies"),
-            Unread::Type | Unread::Charset | Unread::Encoding | Unread::Damaged => {
+            BodyError::BrokenOff => {
+                (Outcome::Truncated, "the upstream closed the connection before the end of its reply")
+            }
+            BodyError::TooSlow => (Outcome::Truncated, "upstream timeout: the reply did not arrive in time"),
+            BodyError::TooLarge => (Outcome::Refused, "the upstream's reply is over the limit on bodies"),
+            BodyError::Type | BodyError::Charset | BodyError::Encoding | BodyError::Damaged => {
                 (Outcome::Refused, "the upstream's reply cannot be decompressed")
             }
         };
