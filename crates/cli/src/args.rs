@@ -1,9 +1,11 @@
 //! The command-line arguments, and their help texts.
 
+mod authoring;
 mod environment;
 mod guarding;
 mod ledger;
 mod serve;
+mod translating;
 mod warden;
 
 use std::path::PathBuf;
@@ -12,10 +14,12 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
-pub(crate) use crate::args::environment::parse;
-pub(crate) use crate::args::guarding::{ClientArg, DEADLINE, GuardArgs, HookArgs, McpArgs};
+pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, SchemaArgs, SchemaName, TestArgs};
+pub(crate) use crate::args::environment::{find_unknown_variables, parse};
+pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
+pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
 pub(crate) use crate::args::warden::WardenArgs;
 
 /// Checks what AI agents do against temporal properties
@@ -61,6 +65,8 @@ pub(crate) enum Command {
     /// Reads files, folders, globs and `-` for standard input, plain or compressed with gzip or zstd. The format is
     /// detected from the content; `--input-format help` lists the formats.
     Audit(Box<AuditArgs>),
+    /// Show what is in a log: sessions, kinds of events, tools with their effects, and what each pack could judge
+    Inspect(InspectArgs),
     /// Decide on live events: one JSON line in, one decision out
     ///
     /// Reads events in Lictor's own format (`lictor schema event`) from standard input, and answers each with one line,
@@ -101,7 +107,7 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),
-    /// Write a starter policy
+    /// Write a starter policy, or a first policy from a log
     Init(InitArgs),
     /// Audit a built-in log of a shop's agent; needs no key, no server and no input file
     Demo(DemoArgs),
@@ -156,12 +162,6 @@ pub(crate) struct EvalArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
-
-const EXPORT_EXAMPLES: &str = "\
-Examples:
-  lictor export rego -p gdpr sessions.jsonl
-  opa eval -d export/policy.rego -i export/ben.json data.lictor.violations
-  lictor export mfotl -p banking-kyc sessions.jsonl";
 
 const EVAL_EXAMPLES: &str = "\
 Examples:
@@ -234,11 +234,24 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) input_format: Option<String>,
 
+    /// Member by which records name their session, instead of the usual ones (`session_id`, `conversation_id`, …)
+    ///
+    /// A path such as `metadata.chat` is followed. Records without it are reported.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) session_key: Option<String>,
+
+    /// Join events of other systems, such as approvals and consents, to the sessions they belong to
+    ///
+    /// Each belongs to the session, the call or the person that it names by `session`, `id` or `subjects`. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) join: Vec<String>,
+
     /// Format of the report
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
 
-    /// Write the report to this file
+    /// Write the report to this file, and its summary to standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -273,11 +286,19 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
 
+    /// Show every finding in a text report; by default repeated ones are folded, and five sessions of a property shown
+    #[arg(long)]
+    pub(crate) all_findings: bool,
+
     /// Show texts and arguments in witnesses, shortened; by default reports hold no content
     #[arg(long)]
     pub(crate) show_content: bool,
 
-    /// Exit with 2 if a record could not be read, and with 3 if a verdict is inconclusive
+    /// Exit with 2 if more than this share of the log could not be read, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, conflicts_with = "strict")]
+    pub(crate) max_faults: f64,
+
+    /// Exit with 2 if any record could not be read, and with 3 if a verdict is inconclusive or nothing was exercised
     #[arg(long)]
     pub(crate) strict: bool,
 
@@ -366,132 +387,6 @@ pub(crate) struct DiffArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]
     pub(crate) format: Document,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct TestArgs {
-    /// Policy pages; default: all pages of the packs that come with Lictor
-    #[arg(value_name = "PAGE")]
-    pub(crate) pages: Vec<PathBuf>,
-
-    /// Policy to judge the traces by, in addition to the definitions on the pages
-    #[arg(short, long, value_name = "FILE|PACKS")]
-    pub(crate) policy: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PacksArgs {
-    /// `show` and the name of a pack or property; without arguments, all are listed
-    #[arg(value_name = "show ID")]
-    pub(crate) words: Vec<String>,
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = EXPORT_EXAMPLES)]
-pub(crate) struct ExportArgs {
-    /// Target language
-    #[arg(value_enum)]
-    pub(crate) language: Language,
-
-    /// Policy file, or comma-separated pack names; default: ./lictor.yaml, else the pack agent-safety
-    #[arg(short, long, value_name = "FILE|PACKS")]
-    pub(crate) policy: Option<String>,
-
-    /// Export only these properties; `*` matches any characters
-    #[arg(long, value_name = "ID")]
-    pub(crate) only: Vec<String>,
-
-    /// Format of the traces, instead of detecting it
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) input_format: Option<String>,
-
-    /// Output folder; created if missing
-    #[arg(short, long, value_name = "FOLDER", default_value = "export")]
-    pub(crate) output: PathBuf,
-
-    /// Traces to export as facts, one file per session
-    pub(crate) traces: Vec<String>,
-}
-
-const IMPORT_EXAMPLES: &str = "\
-Examples:
-  lictor import dogwood policy.dw --trace day.log -o imported
-  lictor audit --policy imported/policy.yaml imported/day.jsonl";
-
-#[derive(Debug, ClapArgs)]
-#[command(after_help = IMPORT_EXAMPLES)]
-pub(crate) struct ImportArgs {
-    /// Source language
-    #[arg(value_enum)]
-    pub(crate) language: ImportLanguage,
-
-    /// The policy; several files form one policy
-    #[arg(value_name = "POLICY", required = true)]
-    pub(crate) policies: Vec<PathBuf>,
-
-    /// Logs to convert; pinned fields split a log into several sessions
-    #[arg(long, value_name = "LOG")]
-    pub(crate) trace: Vec<PathBuf>,
-
-    /// Event schema; without it, requests are decided and each principal has a separate history
-    #[arg(long, value_name = "FILE")]
-    pub(crate) event_schema: Option<PathBuf>,
-
-    /// Action schema, which assigns actions to groups
-    #[arg(long, value_name = "FILE")]
-    pub(crate) action_schema: Option<PathBuf>,
-
-    /// Library of macros, instead of the standard one
-    #[arg(long, value_name = "FILE")]
-    pub(crate) macros: Option<PathBuf>,
-
-    /// Output folder; created if missing
-    #[arg(short, long, visible_alias = "out", value_name = "FOLDER", default_value = "import")]
-    pub(crate) output: PathBuf,
-}
-
-/// A language to import from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ImportLanguage {
-    /// Dogwood: permit and forbid, with conditions on the history
-    Dogwood,
-}
-
-/// A language of another engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
-    /// Open Policy Agent: policy.rego and a JSON input for each session
-    Rego,
-    /// MonPoly: policy.sig, a formula for each property, a log for each session
-    Mfotl,
-    /// Dogwood: policy.dw, its schemas, a log for each session
-    Dogwood,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SchemaArgs {
-    /// What the schema describes
-    #[arg(value_enum, default_value_t = SchemaName::Policy)]
-    pub(crate) name: SchemaName,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaName {
-    /// Policy files
-    Policy,
-    /// Lictor's own event lines
-    Event,
-    /// Reports of `lictor audit --format json`
-    Report,
-    /// The decisions that `lictor guard` prints
-    Decision,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct InitArgs {
-    /// File to write; it must not exist yet
-    #[arg(default_value = "lictor.yaml")]
-    pub(crate) path: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -10,6 +10,7 @@ mod complaint;
 mod exit;
 mod formulas;
 mod judge;
+mod ledger_log;
 mod policies;
 mod render;
 mod trace;
@@ -68,6 +69,7 @@ fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         Command::Export(args) => commands::export::run(args, out),
         Command::Import(args) => commands::import::run(args, out),
         Command::Schema(args) => commands::schema::run(args, out),
+        Command::Inspect(args) => commands::inspect::run(args, out),
         Command::Init(args) => commands::init::run(args, out),
         Command::Demo(args) => commands::demo::run(args, out),
         Command::Verify(args) => commands::verify::run(args, out),

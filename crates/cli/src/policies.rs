@@ -13,6 +13,9 @@ use crate::complaint;
 /// The pack that is used without `--policy` and without a `lictor.yaml`.
 const DEFAULT_PACK: &str = "agent-safety";
 
+/// The packs by which a coding agent is judged without `--policy` and without a `lictor.yaml`.
+const HOOK_PACKS: &str = "agent-safety,coding-agent";
+
 /// Loads a policy: a file, or comma-separated pack names. Prints its warnings.
 pub(crate) fn load(name: Option<&str>, only: &[String]) -> anyhow::Result<Policy> {
     let name = match name {
@@ -35,11 +38,11 @@ pub(crate) fn load(name: Option<&str>, only: &[String]) -> anyhow::Result<Policy
     Ok(policy)
 }
 
-/// Returns the policy of a folder: its `lictor.yaml`, or the default pack if there is none. An unreadable file, such as
+/// Returns the policy of a coding agent's folder: its `lictor.yaml`, or the packs for coding agents if there is none. An unreadable file, such as
 /// a dangling link, is returned as well, so that loading it reports the error.
 pub(crate) fn find_in_folder(folder: &Path) -> String {
     let file = folder.join("lictor.yaml");
-    if file.symlink_metadata().is_ok() { file.display().to_string() } else { DEFAULT_PACK.to_owned() }
+    if file.symlink_metadata().is_ok() { file.display().to_string() } else { HOOK_PACKS.to_owned() }
 }
 
 /// Returns the files of a policy with their present content; none for packs.
@@ -50,6 +53,10 @@ pub(crate) fn files(name: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
             let found = FileResolver.file(path, from)?;
             self.0.borrow_mut().push(PathBuf::from(&found.name));
             Ok(found)
+        }
+
+        fn pages(&self, path: &str, from: &str) -> Option<Vec<String>> {
+            FileResolver.pages(path, from)
         }
     }
     let resolver = RecordingResolver(RefCell::new(Vec::new()));

@@ -28,6 +28,7 @@ pub(crate) fn open(args: &WardenArgs, policy: &Policy, timeout: Duration) -> any
 
 /// Opens the store and the ledger of the arguments.
 pub(crate) fn open_stores(args: &WardenArgs, timeout: Duration) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
+    check_folders(args)?;
     let store: Arc<dyn Store> = match args.state.as_deref() {
         Some(address) if is_database(address) => Arc::new(PostgresStore::open(address)?),
         Some(folder) => Arc::new(EmbeddedStore::open(folder.as_ref())?),
@@ -38,6 +39,21 @@ pub(crate) fn open_stores(args: &WardenArgs, timeout: Duration) -> anyhow::Resul
         None => None,
     };
     Ok((store, ledger))
+}
+
+/// Refuses a ledger and a state in one folder, or one within the other: to delete the state would delete the ledger.
+fn check_folders(args: &WardenArgs) -> anyhow::Result<()> {
+    let (Some(state), Some(log)) = (args.state.as_deref().filter(|state| !is_database(state)), &args.log) else {
+        return Ok(());
+    };
+    let (state, log) = (std::path::absolute(state)?, std::path::absolute(log)?);
+    anyhow::ensure!(
+        !log.starts_with(&state) && !state.starts_with(&log),
+        "--log {} and --state {} share a folder; give each a folder of its own",
+        log.display(),
+        state.display()
+    );
+    Ok(())
 }
 
 /// Opens or creates the ledger in a folder; waits while another process has the lock.
@@ -64,7 +80,7 @@ pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard>
 
 /// Returns the guard options of the arguments.
 pub(crate) fn guard_options(args: &WardenArgs) -> GuardOptions {
-    GuardOptions { patience: seconds(args.patience), content: args.show_content, ..GuardOptions::default() }
+    GuardOptions::default().patience(seconds(args.patience)).content(args.show_content)
 }
 
 /// Returns the warden options of the arguments.
@@ -72,15 +88,13 @@ pub(crate) fn options(args: &WardenArgs, policy: &Policy) -> lictor_warden::Ward
     if policy.properties.is_empty() {
         complaint::warn(&format!("the policy {} has no properties, so every event is forwarded", policy.name));
     }
-    lictor_warden::WardenOptions {
-        keep: if args.keep_content { ContentRetention::Content } else { ContentRetention::Commitment },
-        most_sessions: args.sessions,
-        policy: policy.fingerprint(),
-        idle: args.idle.map(seconds),
-        skew: args.skew.map(seconds),
-        migrates: !args.keeps_policy,
-        watches: false,
-    }
+    let mut options = lictor_warden::WardenOptions::new(policy.fingerprint());
+    options.keep = if args.keep_content { ContentRetention::Content } else { ContentRetention::Commitment };
+    options.max_sessions = args.sessions;
+    options.idle = args.idle.map(seconds);
+    options.skew = args.skew.map(seconds);
+    options.migrates = !args.keeps_policy;
+    options
 }
 
 /// Returns the present time.

@@ -6,7 +6,7 @@ use lictor::audit::{AuditError, AuditOptions, audit};
 use lictor::decode::Format;
 use lictor::input::{self, Input};
 use lictor::judge::Judge;
-use lictor::report::{self, Report as Found, markdown, text};
+use lictor::report::{self, Report as AuditReport, markdown, text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -17,35 +17,42 @@ use crate::value;
 /// The report of an audit; made by `lictor.audit`.
 #[pyclass(module = "lictor._lictor", frozen, name = "NativeReport")]
 #[derive(Debug)]
-pub(crate) struct Report(Found);
+pub(crate) struct Report(AuditReport);
 
 /// The options of an audit, as `lictor.audit` passes them.
 #[derive(Debug, FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Wanted<'py> {
+pub(crate) struct AuditArguments<'py> {
     format: Option<String>,
     threads: Option<usize>,
     content: bool,
     as_of: Option<Bound<'py, PyAny>>,
     baseline: Vec<String>,
+    session_key: Option<String>,
+    join: Vec<String>,
 }
 
-impl Wanted<'_> {
+impl AuditArguments<'_> {
     fn options(self) -> PyResult<AuditOptions> {
         let named = |name: String| {
             let known = || Format::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
             let unknown = || PyValueError::new_err(format!("no format `{name}`; known are {}", known()));
             Format::named(&name).ok_or_else(unknown)
         };
-        Ok(AuditOptions {
-            format: self.format.map(named).transpose()?,
-            threads: self.threads,
-            content: self.content,
-            as_of: self.as_of.as_ref().map(value::time).transpose()?,
-            today: Some(jiff::Zoned::now().date()),
-            baseline: self.baseline.into_iter().collect(),
-            ..AuditOptions::default()
-        })
+        let limits = AuditOptions::default().input_limits().clone();
+        let join = match self.join.is_empty() {
+            true => Vec::new(),
+            false => input::find(&self.join, &limits).map_err(|error| Error::Audit.with(error))?,
+        };
+        Ok(AuditOptions::default()
+            .join(join)
+            .format(self.format.map(named).transpose()?)
+            .threads(self.threads)
+            .content(self.content)
+            .as_of(self.as_of.as_ref().map(value::time).transpose()?)
+            .today(Some(jiff::Zoned::now().date()))
+            .baseline(self.baseline.into_iter().collect())
+            .session_key(self.session_key.map(Into::into)))
     }
 }
 
@@ -69,12 +76,12 @@ pub(crate) fn audit_paths(
     py: Python<'_>,
     paths: Vec<String>,
     policy: &Bound<'_, PyAny>,
-    wanted: Wanted<'_>,
+    wanted: AuditArguments<'_>,
 ) -> PyResult<Report> {
     let judge = Policy::given(policy, Policy::judge)?;
     let options = wanted.options()?;
     py.detach(|| {
-        let inputs = input::find(&paths, &options.limits).map_err(|error| Error::Audit.with(error))?;
+        let inputs = input::find(&paths, options.input_limits()).map_err(|error| Error::Audit.with(error))?;
         run(judge, &inputs, &options)
     })
 }
@@ -85,7 +92,7 @@ pub(crate) fn audit_events(
     py: Python<'_>,
     traces: Vec<(String, Bound<'_, PyAny>)>,
     policy: &Bound<'_, PyAny>,
-    wanted: Wanted<'_>,
+    wanted: AuditArguments<'_>,
 ) -> PyResult<Report> {
     let judge = Policy::given(policy, Policy::judge)?;
     let options = wanted.options()?;

@@ -14,20 +14,20 @@ use lictor_warden::{ContentRetention, DELIVERY, EXCHANGE, Notice, RefusedInput, 
 use serde_json::{Map, Value};
 
 /// How many sessions are held in memory: all, because there is no store to evict them to.
-const MOST_SESSIONS: usize = usize::MAX / 2;
+const MAX_SESSIONS: usize = usize::MAX / 2;
 
 /// The part of a guard that decides.
 #[derive(Debug)]
 pub(crate) enum Decider {
     Forgetful(Box<Guard>),
-    Writing(Box<Writing>),
+    Writing(Box<LogWriter>),
     /// The guard was closed and decides nothing.
     Closed,
 }
 
 /// A warden with a log.
 #[derive(Debug)]
-pub(crate) struct Writing {
+pub(crate) struct LogWriter {
     warden: Warden,
     /// The public key that verifies the log.
     key: String,
@@ -45,20 +45,15 @@ impl Decider {
         keeps_content: bool,
     ) -> Result<Decider, String> {
         let ledger = Ledger::open_or_create(log, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now));
-        let options = WardenOptions {
-            keep: if keeps_content { ContentRetention::Content } else { ContentRetention::Commitment },
-            most_sessions: MOST_SESSIONS,
-            policy,
-            idle: None,
-            skew: None,
-            migrates: false,
-            watches: false,
-        };
+        let mut options = WardenOptions::new(policy);
+        options.keep = if keeps_content { ContentRetention::Content } else { ContentRetention::Commitment };
+        options.max_sessions = MAX_SESSIONS;
+        options.migrates = false;
         let ledger = ledger.map_err(|error| error.to_string())?;
         let key = ledger.reader().first_key().map_err(|error| error.to_string())?.to_string();
         let warden = Warden::open(guard, Arc::new(MemoryStore::private()), Some(ledger), options);
         let warden = warden.map_err(|error| error.to_string())?;
-        Ok(Decider::Writing(Box::new(Writing { warden, key, count: 0 })))
+        Ok(Decider::Writing(Box::new(LogWriter { warden, key, count: 0 })))
     }
 
     /// Returns the key that verifies the log; none without a log.

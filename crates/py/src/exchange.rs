@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::guard::{GuardCore, to_python};
 
 /// How many bytes of text are held back if text is streamed at once and the policy may change it.
-const HOLD_BACK: usize = 256;
+const HOLD_BACK_BYTES: usize = 256;
 
 /// One exchange of a session with a model.
 #[pyclass(module = "lictor._lictor", frozen)]
@@ -121,10 +121,13 @@ impl Exchange {
         // Text that is held until it is whole is changed by the decision on it; otherwise it is previewed.
         let (previews_text, hold_back) = match (hold_text, core.changes_texts()) {
             (true, _) => (false, usize::MAX),
-            (false, true) => (true, HOLD_BACK),
+            (false, true) => (true, HOLD_BACK_BYTES),
             (false, false) => (false, 0),
         };
-        let options = ExchangeOptions { previews_text, hold_back, judges_reply, ..ExchangeOptions::default() };
+        let mut options = ExchangeOptions::default();
+        options.previews_text = previews_text;
+        options.hold_back = hold_back;
+        options.judges_reply = judges_reply;
         let exchange = LocalExchange::new(api.unwrap_or(Api::Chat), new_id(), session.to_owned(), options);
         Exchange { core, session: session.to_owned(), api, is_harmless, exchange: Mutex::new(exchange) }
     }

@@ -21,14 +21,14 @@ use crate::session::{self, findings};
 use crate::value;
 
 /// How often, and for how long, a forked process waits for a lock that may never be released.
-const MOST_MOMENTS: u32 = 2_000;
-const MOMENT: Duration = Duration::from_millis(1);
+const MAX_LOCK_ATTEMPTS: u32 = 2_000;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The native part of `lictor.Guard`.
 #[pyclass(module = "lictor._lictor", frozen)]
 #[derive(Clone, Debug)]
 pub(crate) struct GuardCore {
-    guarding: Arc<Mutex<Guarding>>,
+    guarding: Arc<Mutex<GuardState>>,
     /// The process that made it. A forked process has no thread that writes the log or releases a held lock.
     process: u32,
     writes: bool,
@@ -37,12 +37,12 @@ pub(crate) struct GuardCore {
 
 /// A guard, and the sessions of the model clients that it guards.
 #[derive(Debug)]
-pub(crate) struct Guarding {
+pub(crate) struct GuardState {
     decider: Decider,
     sessions: LocalSessions,
 }
 
-impl Guarding {
+impl GuardState {
     /// Decides on an event of a session, now; an error if that cannot be recorded.
     pub(crate) fn decide(&mut self, mut event: Event, session: &str) -> Result<Arc<Decision>, String> {
         event.session = Some(session.into());
@@ -96,15 +96,15 @@ impl GuardCore {
     }
 
     /// Locks the guard. Returns an error in a forked process that cannot get the lock.
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Guarding>, String> {
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, GuardState>, String> {
         if self.process == std::process::id() {
             return Ok(self.guarding.lock().unwrap_or_else(PoisonError::into_inner));
         }
-        for _ in 0..if self.writes { 0 } else { MOST_MOMENTS } {
+        for _ in 0..if self.writes { 0 } else { MAX_LOCK_ATTEMPTS } {
             match self.guarding.try_lock() {
                 Ok(guarding) => return Ok(guarding),
                 Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
             }
         }
         Err("this guard was made by another process, of which this one is a copy\nhint: make the guard after forking, with a \
@@ -120,9 +120,12 @@ pub(crate) fn to_python<'py>(py: Python<'py>, line: &str) -> PyResult<Bound<'py,
 }
 
 /// Findings and decisions as Python objects.
-type Told<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
+type FindingsAndDecisions<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 
-fn told<'py>(py: Python<'py>, told: Result<(Vec<Finding>, Vec<Decision>), String>) -> PyResult<Told<'py>> {
+fn told<'py>(
+    py: Python<'py>,
+    told: Result<(Vec<Finding>, Vec<Decision>), String>,
+) -> PyResult<FindingsAndDecisions<'py>> {
     let (found, refused) = told.map_err(|message| Error::Log.with(message))?;
     let list = PyList::empty(py);
     for decision in refused {
@@ -145,7 +148,7 @@ impl GuardCore {
         if !(0.0..1e9).contains(&patience) {
             return Err(Error::State.with("patience is a number of seconds"));
         }
-        let options = GuardOptions { patience: Span((patience * 1e9) as u64), content, ..GuardOptions::default() };
+        let options = GuardOptions::default().patience(Span((patience * 1e9) as u64)).content(content);
         let wanted = |policy: &Policy| (policy.judge(), policy.fingerprint(), changes_texts(policy.policy()));
         let (judge, fingerprint, changes_texts) = Policy::given(policy, wanted)?;
         let guard = Guard::new(judge, options);
@@ -155,7 +158,7 @@ impl GuardCore {
         });
         let decider = decider.map_err(|message| Error::Log.with(message))?;
         let writes = matches!(decider, Decider::Writing(_));
-        let guarding = Arc::new(Mutex::new(Guarding { decider, sessions: LocalSessions::default() }));
+        let guarding = Arc::new(Mutex::new(GuardState { decider, sessions: LocalSessions::default() }));
         Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts })
     }
 
@@ -172,7 +175,7 @@ impl GuardCore {
     }
 
     /// Advances time to now. Returns the missed deadlines and the expired approvals.
-    fn tick<'py>(&self, py: Python<'py>) -> PyResult<Told<'py>> {
+    fn tick<'py>(&self, py: Python<'py>) -> PyResult<FindingsAndDecisions<'py>> {
         told(py, py.detach(|| self.lock()?.decider.tick(now())))
     }
 
@@ -183,7 +186,7 @@ impl GuardCore {
     }
 
     /// Ends a session.
-    fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Told<'py>> {
+    fn finish<'py>(&self, py: Python<'py>, session: &str) -> PyResult<FindingsAndDecisions<'py>> {
         let ended = py.detach(|| {
             let mut guarding = self.lock()?;
             guarding.sessions.forget(session);

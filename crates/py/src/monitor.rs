@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lictor_logic::{Moment, Monitor as Compiled, MonitorId, MonitorSet, Time, TraceState, Verdict, Witness};
+use lictor_logic::{Moment, Monitor as CompiledMonitor, MonitorId, MonitorSet, Time, TraceState, Verdict, Witness};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -30,12 +30,12 @@ use crate::{value, verdict};
 #[derive(Debug)]
 pub(crate) struct Monitor {
     formula: Formula,
-    following: Mutex<Following>,
+    following: Mutex<FollowedTrace>,
 }
 
 /// A formula and the state of its trace.
 #[derive(Clone, Debug)]
-struct Following {
+struct FollowedTrace {
     watch: MonitorSet,
     id: MonitorId,
     standing: TraceState,
@@ -43,16 +43,16 @@ struct Following {
     decided_at: Option<u64>,
 }
 
-impl Following {
-    fn new(formula: &Formula) -> PyResult<Following> {
-        let compiled = Compiled::new(&formula.arena, formula.id).map_err(|error| {
+impl FollowedTrace {
+    fn new(formula: &Formula) -> PyResult<FollowedTrace> {
+        let compiled = CompiledMonitor::new(&formula.arena, formula.id).map_err(|error| {
             let (message, hint) = (error.message(), error.hint());
             Error::Formula.with(format!("{message}\n  {}\n  hint: {hint}", formula.text()))
         })?;
         let mut watch = MonitorSet::new();
         let id = watch.add(compiled);
         let standing = watch.start();
-        Ok(Following { watch, id, standing, decided_at: None })
+        Ok(FollowedTrace { watch, id, standing, decided_at: None })
     }
 
     fn take(&mut self, moment: &Moment) -> Verdict {
@@ -70,7 +70,7 @@ impl Following {
 
 impl Monitor {
     /// Calls `act` with the trace locked. It must not call Python: Python code might wait for the same lock.
-    fn with<T>(&self, act: impl FnOnce(&mut Following) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut FollowedTrace) -> T) -> T {
         // A step never panics, so a poisoned lock holds no partial step.
         act(&mut self.following.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -81,7 +81,7 @@ impl Monitor {
     #[new]
     fn new(py: Python<'_>, formula: &Bound<'_, PyAny>) -> PyResult<Monitor> {
         let formula = Formula::given(formula)?;
-        let following = Mutex::new(py.detach(|| Following::new(&formula))?);
+        let following = Mutex::new(py.detach(|| FollowedTrace::new(&formula))?);
         Ok(Monitor { formula, following })
     }
 
@@ -176,7 +176,7 @@ type Step = (usize, Vec<String>, Vec<String>, String);
 
 /// The result for a whole trace: the verdict, the live verdict, the deciding position, the steps of the witness, and
 /// the binding.
-type Judged<'py> = (Py<PyAny>, Py<PyAny>, Option<u64>, Vec<Step>, Bound<'py, PyTuple>);
+type TraceOutcome<'py> = (Py<PyAny>, Py<PyAny>, Option<u64>, Vec<Step>, Bound<'py, PyTuple>);
 
 /// Judges a whole trace by a formula; see `lictor.evaluate`.
 #[pyfunction]
@@ -184,11 +184,11 @@ pub(crate) fn evaluate<'py>(
     py: Python<'py>,
     formula: &Bound<'py, PyAny>,
     trace: &Bound<'py, PyAny>,
-) -> PyResult<Judged<'py>> {
+) -> PyResult<TraceOutcome<'py>> {
     let formula = Formula::given(formula)?;
     let trace = trace.try_iter()?.map(|entry| moment(&entry?)).collect::<PyResult<Vec<Moment>>>()?;
     let (live, end, decided_at, witness) = py.detach(|| {
-        let mut following = Following::new(&formula)?;
+        let mut following = FollowedTrace::new(&formula)?;
         for moment in &trace {
             following.take(moment);
         }

@@ -6,7 +6,7 @@ use lictor::decode::LogRecord;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::judge::Judge;
-use lictor::session::{Proposal as Proposed, Session as Judged, SessionError, SessionSummary};
+use lictor::session::{Proposal as JudgeProposal, Session as JudgeSession, SessionError, SessionSummary};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -72,7 +72,7 @@ pub(crate) struct Session {
     /// Shared with the forks of the session.
     judge: Arc<Mutex<Judge>>,
     /// Locked before the judge.
-    session: Mutex<Judged>,
+    session: Mutex<JudgeSession>,
 }
 
 /// An event that may become part of a session, and what it would break.
@@ -81,7 +81,7 @@ pub(crate) struct Session {
 pub(crate) struct Proposal {
     findings: Py<PyList>,
     doubts: Vec<String>,
-    proposed: Mutex<Option<Proposed>>,
+    proposed: Mutex<Option<JudgeProposal>>,
 }
 
 /// The error for a proposal that was committed before.
@@ -108,7 +108,7 @@ impl Proposal {
 
 impl Session {
     /// Calls a function with the session and its judge, without the GIL.
-    fn with<T: Send>(&self, py: Python<'_>, call: impl FnOnce(&mut Judged, &mut Judge) -> T + Send) -> T {
+    fn with<T: Send>(&self, py: Python<'_>, call: impl FnOnce(&mut JudgeSession, &mut Judge) -> T + Send) -> T {
         py.detach(|| call(&mut lock(&self.session), &mut lock(&self.judge)))
     }
 }
@@ -128,7 +128,7 @@ impl Session {
     #[pyo3(signature = (policy, name = "session", *, content = false))]
     fn new(policy: &Bound<'_, PyAny>, name: &str, content: bool) -> PyResult<Session> {
         let mut judge = Policy::given(policy, Policy::judge)?;
-        let session = Judged::new(&mut judge, name);
+        let session = JudgeSession::new(&mut judge, name);
         let session = if content { session.showing_content() } else { session };
         Ok(Session { name: name.to_owned(), judge: Arc::new(Mutex::new(judge)), session: Mutex::new(session) })
     }
@@ -163,7 +163,7 @@ impl Session {
     ) -> PyResult<Proposal> {
         let event = self::event(event)?;
         let after = after.map(Bound::get);
-        let proposed: Result<Proposed, String> = self.with(py, |session, judge| match after {
+        let proposed: Result<JudgeProposal, String> = self.with(py, |session, judge| match after {
             None => session.propose(judge, &event).map_err(|refused| refused.to_string()),
             Some(after) => {
                 let before = lock(&after.proposed);

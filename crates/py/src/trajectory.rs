@@ -6,7 +6,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use lictor_logic::{
-    Facts, Monitor as Compiled, MonitorId, MonitorSet, Name, Observation, Spelling, TraceState, Verdict,
+    Facts, Monitor as CompiledMonitor, MonitorId, MonitorSet, Name, Observation, Spelling, TraceState, Verdict,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PyMapping, PyString};
@@ -192,7 +192,7 @@ pub(crate) struct TrajectorySafetyMonitor(Mutex<Trajectory>);
 /// The properties and their states.
 #[derive(Clone, Debug)]
 struct Trajectory {
-    properties: Vec<Named>,
+    properties: Vec<NamedFormula>,
     watch: MonitorSet,
     standing: TraceState,
     flags: [Name; 8],
@@ -204,7 +204,7 @@ struct Trajectory {
 }
 
 #[derive(Clone, Debug)]
-struct Named {
+struct NamedFormula {
     name: String,
     /// In the notation of textbooks.
     formula: String,
@@ -218,13 +218,13 @@ impl Trajectory {
         let mut watch = MonitorSet::new();
         let mut named = Vec::new();
         for (name, formula) in properties {
-            let compiled = Compiled::new(&formula.arena, formula.id).map_err(|error| {
+            let compiled = CompiledMonitor::new(&formula.arena, formula.id).map_err(|error| {
                 Error::Formula.with(format!("`{name}`: {}\n  hint: {}", error.message(), error.hint()))
             })?;
             let id = watch.add(compiled);
             let shown = formula.arena.show(formula.id, Spelling::Letters).to_string();
             let verdict = Verdict::Inconclusive;
-            named.push(Named { name: name.clone(), formula: shown, id, verdict, violated_at: None });
+            named.push(NamedFormula { name: name.clone(), formula: shown, id, verdict, violated_at: None });
         }
         let flags = FLAGS.map(|flag| watch.name(flag));
         let standing = watch.start();
@@ -310,7 +310,7 @@ impl Trajectory {
 
 /// The verdicts of a trajectory.
 struct Account {
-    properties: Vec<Named>,
+    properties: Vec<NamedFormula>,
     worst: Verdict,
     steps: u64,
 }

@@ -21,6 +21,21 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     parsed.map_err(|error| name_variable(error, &command, &arguments))
 }
 
+/// Returns the names among these that look like options of a command but are none, such as a misspelt `LICTOR_UPSTREM`.
+pub(crate) fn find_unknown_variables(command: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let args = Args::command();
+    let known: Vec<&str> = args
+        .find_subcommand(command)
+        .into_iter()
+        .flat_map(Command::get_arguments)
+        .filter_map(|arg| arg.get_env()?.to_str())
+        .collect();
+    let mut unknown: Vec<String> =
+        names.filter(|name| name.starts_with("LICTOR_") && !known.contains(&name.as_str())).collect();
+    unknown.sort_unstable();
+    unknown
+}
+
 /// Ignores the variable of an option if it is empty, or if it says that a flag is not given.
 fn ignore_unset_variable(arg: Arg) -> Arg {
     let value = arg.get_env().and_then(std::env::var_os).unwrap_or_default();
@@ -53,6 +68,12 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
+
+    #[test]
+    fn misspelt_variables_are_found() {
+        let names = ["LICTOR_UPSTREM", "LICTOR_UPSTREAM", "PATH"].map(str::to_owned);
+        assert_eq!(find_unknown_variables("serve", names.into_iter()), ["LICTOR_UPSTREM"]);
+    }
 
     #[test]
     fn every_serve_option_has_a_variable() {

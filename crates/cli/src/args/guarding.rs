@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use crate::args::warden::WardenArgs;
 
 /// Default timeout of a hook in seconds; when it expires, the hook denies.
-pub(crate) const DEADLINE: u32 = 20;
+pub(crate) const HOOK_TIMEOUT_SECONDS: u32 = 20;
 
 // No doc comment: clap would show it in place of the help of the commands.
 #[derive(Debug, ClapArgs)]
@@ -53,7 +53,8 @@ pub(crate) struct HookArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
 
-    /// Policy file, or comma-separated pack names; default: the project's lictor.yaml, else the pack agent-safety
+    /// Policy file, or comma-separated pack names; default: the project's lictor.yaml, else the
+    /// packs agent-safety,coding-agent
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
@@ -70,7 +71,7 @@ pub(crate) struct HookArgs {
     pub(crate) rewrites: bool,
 
     /// Timeout in seconds; when it expires, the call or prompt is denied
-    #[arg(long, value_name = "SECONDS", default_value_t = DEADLINE)]
+    #[arg(long, value_name = "SECONDS", default_value_t = HOOK_TIMEOUT_SECONDS)]
     pub(crate) deadline: u32,
 
     /// Decide in this process, without a keeper

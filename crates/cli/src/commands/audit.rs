@@ -10,16 +10,17 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use lictor::audit::{AuditError, AuditOptions, audit};
 use lictor::decode::{Fault, Format};
-use lictor::input::{self, InputLimits};
 use lictor::judge::Judge;
 use lictor::order::{GapCause, ReorderWindow};
 use lictor::policy::{Mode, Severity};
+use lictor::report::text::TerminalStyle;
 use lictor::report::{self, Report};
 use lictor::skew::SkewedPolicy;
 
 use crate::args::{AuditArgs, ReportFormat};
 use crate::complaint;
 use crate::exit::Outcome;
+use crate::ledger_log;
 use crate::policies;
 use crate::render::paint::Paint;
 
@@ -28,11 +29,12 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
     let skewed = skew(args)?.map(|skew| SkewedPolicy::new(&policy, skew));
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
-    let limits = lictor_logic::CacheLimits { rows: args.max_rows, ..lictor_logic::CacheLimits::DEFAULT };
+    let mut limits = lictor_logic::CacheLimits::DEFAULT;
+    limits.rows = args.max_rows;
     let mut judge = Judge::with_limits(judged, limits)
         .map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     let options = options(args)?;
-    let inputs = input::find(&args.traces, &options.limits)?;
+    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
     if let Some(path) = &args.history {
         history::restore(&mut judge, path)?;
     }
@@ -62,8 +64,18 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
             let mut file = BufWriter::new(file);
             write(&report, args, &mut file, false)?;
             file.flush().with_context(|| format!("cannot write {}", path.display()))?;
+            if !args.quiet {
+                let style = TerminalStyle::default().colour(Paint::for_stdout().is_on());
+                report::text::write_summary(&report, style, out)?;
+            }
         }
         None => write(&report, args, out, Paint::for_stdout().is_on())?,
+    }
+    if has_too_many_faults(&report, args.max_faults) && !args.strict {
+        complaint::warn(&format!(
+            "more than {} % of the log could not be read, so this is no judgement of it (allow more with --max-faults)",
+            args.max_faults
+        ));
     }
     if let Some(path) = &args.history {
         if report.gaps().any(|(_, gap)| gap.cause == GapCause::Missing) {
@@ -92,16 +104,20 @@ fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
         Some(path) => fingerprints(path)?,
         None => Default::default(),
     };
-    Ok(AuditOptions {
-        format: args.input_format.as_deref().map(format).transpose()?,
-        threads: args.jobs,
-        content: args.show_content,
-        as_of,
-        today: Some(today()),
-        reorder: window(args)?,
-        baseline,
-        limits: InputLimits::default(),
-    })
+    let joined = match args.join.is_empty() {
+        true => Vec::new(),
+        false => ledger_log::find_inputs(&args.join, AuditOptions::default().input_limits())?,
+    };
+    Ok(AuditOptions::default()
+        .format(args.input_format.as_deref().map(format).transpose()?)
+        .threads(args.jobs)
+        .content(args.show_content)
+        .as_of(as_of)
+        .today(Some(today()))
+        .reorder(window(args)?)
+        .baseline(baseline)
+        .join(joined)
+        .session_key(args.session_key.as_deref().map(Into::into)))
 }
 
 /// Returns the allowed clock skew.
@@ -121,7 +137,7 @@ fn window(args: &AuditArgs) -> anyhow::Result<Option<ReorderWindow>> {
     let events = args.reorder.parse();
     let events = events.with_context(|| format!("--reorder {}: not a number of events, nor `off`", args.reorder))?;
     let time = args.reorder_time.map(|seconds| lictor_logic::Span::from_seconds(u64::from(seconds)));
-    Ok(Some(ReorderWindow { events, time }))
+    Ok(Some(ReorderWindow::default().events(events).time(time)))
 }
 
 /// Returns the input format of a name.
@@ -175,7 +191,8 @@ fn print_formats(report: &Report, was_detected: bool) {
     }
 }
 
-fn complain(faults: &[Fault]) {
+/// Prints the first faults as warnings.
+pub(crate) fn complain(faults: &[Fault]) {
     const MAX_SHOWN_FAULTS: usize = 10;
     for fault in faults.iter().take(MAX_SHOWN_FAULTS) {
         let column = fault.column.map_or_else(String::new, |column| format!(":{column}"));
@@ -190,7 +207,9 @@ fn complain(faults: &[Fault]) {
 fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<()> {
     match args.format {
         ReportFormat::Text => {
-            report::text::write(report, report::text::TerminalStyle { colour, ..Default::default() }, out)?
+            let style = TerminalStyle::default().colour(colour);
+            let style = if args.all_findings { style.max_sessions(None) } else { style };
+            report::text::write(report, style, out)?;
         }
         ReportFormat::Json => report::json::write(report, out)?,
         ReportFormat::Jsonl => report::jsonl::write(report, out)?,
@@ -202,7 +221,7 @@ fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -
     Ok(())
 }
 
-/// Returns the outcome: unreadable records make it unjudged under `--strict`, unless there are findings.
+/// Returns the outcome. Too many unreadable records make it unjudged, and so does a whole file that cannot be read.
 fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     let threshold = args.fail_on.severity();
     let counts = |severity: Severity| threshold.is_some_and(|threshold| severity >= threshold);
@@ -212,14 +231,23 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     });
     let is_open = report.sessions.iter().any(|session| session.verdict() == lictor_logic::Verdict::Inconclusive);
     let mut outcome = if is_found { Outcome::Findings } else { Outcome::Compliant };
-    if args.strict && !report.faults.is_empty() {
+    if has_too_many_faults(report, if args.strict { 0.0 } else { args.max_faults }) {
         outcome = outcome.max(Outcome::Unjudged);
     }
     let is_torn = report.gaps().any(|(_, gap)| gap.cause.is_serious());
-    if args.strict && (is_open || is_torn) {
+    if args.strict && (is_open || is_torn || report.is_unexercised()) {
         outcome = outcome.max(Outcome::Inconclusive);
     }
     outcome
+}
+
+/// Whether more than a share of the places in the logs could not be read, in percent.
+fn has_too_many_faults(report: &Report, percent: f64) -> bool {
+    let faults = report.faults.len() as f64;
+    let events = report.files.iter().map(|file| file.events).sum::<u64>() as f64;
+    let is_unread = report.faults.iter().any(|fault| fault.code == lictor::input::UNREADABLE);
+    let share = if is_unread { 100.0 } else { 100.0 * faults / (faults + events) };
+    faults > 0.0 && share > percent
 }
 
 /// Returns the present day, for the expiry of suppressions.

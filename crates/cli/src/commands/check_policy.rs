@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lictor::audit::{AuditOptions, UnexercisedProperty, find_unexercised};
+use lictor::audit::{AuditOptions, MissingFact, UnexercisedProperty, audit};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor::policy::lint;
@@ -29,15 +29,14 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     for mistake in &mistakes {
         writeln!(out, "error: {mistake}\n")?;
     }
-    let judge = Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut judge =
+        Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     if !logs.is_empty() {
         let options = AuditOptions::default();
-        let inputs = input::find(logs, &options.limits)?;
-        for UnexercisedProperty { property, missing, entirely } in find_unexercised(&judge, &inputs, &options)? {
-            let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
-            let extent = if entirely { "not exercised by these logs" } else { "only partly exercised by these logs" };
-            let verb = if names.len() == 1 { "never occurs" } else { "never occur" };
-            writeln!(out, "note: {} is {extent}: {} {verb}\n", property.id, names.join(", "))?;
+        let inputs = input::find(logs, options.input_limits())?;
+        let report = audit(&mut judge, &inputs, &options, &())?;
+        for gap in &report.coverage.gaps {
+            writeln!(out, "{}\n", describe_gap(gap))?;
         }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {
@@ -47,4 +46,16 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     let (count, errors) = (policy.properties.len(), errors + mistakes.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
     Ok(if errors > 0 { Outcome::Findings } else { Outcome::Compliant })
+}
+
+/// Describes the facts of a property that the logs lack, with the nearest tool of the logs.
+fn describe_gap(gap: &UnexercisedProperty) -> String {
+    let describe = |missing: &MissingFact| match &missing.nearest {
+        Some(tool) => format!("`{}` (the logs have `{tool}`)", missing.fact),
+        None => format!("`{}`", missing.fact),
+    };
+    let names: Vec<String> = gap.missing.iter().map(describe).collect();
+    let extent = if gap.entirely { "not exercised by these logs" } else { "only partly exercised by these logs" };
+    let verb = if names.len() == 1 { "never occurs" } else { "never occur" };
+    format!("note: {} is {extent}: {} {verb}", gap.property.id, names.join(", "))
 }

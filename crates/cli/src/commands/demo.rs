@@ -25,12 +25,12 @@ pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     let loaded = Policy::parse(POLICY, "shop.yaml", &FileResolver).map_err(|problems| anyhow::anyhow!("{problems}"))?;
     let mut judge =
         Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
-    let options = AuditOptions { content: true, ..AuditOptions::default() };
+    let options = AuditOptions::default().content(true);
     let input = Input::from_bytes("sessions.jsonl", SESSIONS.as_bytes());
     let report = audit(&mut judge, &[input], &options, &())?;
     writeln!(out, "A shop's agent talked to six customers. Its log, judged by the shop's policy:\n")?;
     let colour = Paint::for_stdout().is_on();
-    report::text::write(&report, report::text::TerminalStyle { colour, ..Default::default() }, out)?;
+    report::text::write(&report, report::text::TerminalStyle::default().colour(colour), out)?;
     let path = &args.output;
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut page = BufWriter::new(file);

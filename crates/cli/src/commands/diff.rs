@@ -31,8 +31,8 @@ fn judged(policy: &str, args: &DiffArgs) -> anyhow::Result<Report> {
     let mut judge =
         Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
     let format = args.input_format.as_deref().map(format).transpose()?;
-    let options = AuditOptions { format, today: Some(today()), ..AuditOptions::default() };
-    let inputs = input::find(&args.traces, &options.limits)?;
+    let options = AuditOptions::default().format(format).today(Some(today()));
+    let inputs = input::find(&args.traces, options.input_limits())?;
     Ok(audit(&mut judge, &inputs, &options, &())?)
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use lictor::guard::person;
-use lictor::recognise::{Recognised, Recogniser};
+use lictor::recognise::{PersonalData, Recogniser};
 
 use crate::args::EraseArgs;
 use crate::commands::log::options;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outco
 
 /// Returns the names of a person in records: as given, and normalized.
 fn names(subject: &str) -> Vec<String> {
-    let mut found = Recognised::default();
+    let mut found = PersonalData::default();
     Recogniser::builtin().text(subject, &mut found);
     let mut names = vec![subject.to_owned()];
     for name in std::iter::once(person(subject).into_owned()).chain(found.subjects.iter().map(ToString::to_string)) {

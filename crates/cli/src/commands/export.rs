@@ -34,8 +34,8 @@ fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>
         return Ok(Vec::new());
     }
     let format = args.input_format.as_deref().map(format).transpose()?;
-    let options = AuditOptions { format, ..AuditOptions::default() };
-    let inputs = input::find(&args.traces, &options.limits)?;
+    let options = AuditOptions::default().format(format);
+    let inputs = input::find(&args.traces, options.input_limits())?;
     let sessions = sessions(&inputs, &options)?;
     let traces = fact_traces(judge, sessions.iter().map(|(name, events)| (name.clone(), &events[..])));
     for trace in traces.iter().filter(|trace| trace.unknown > 0) {

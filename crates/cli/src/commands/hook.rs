@@ -17,7 +17,7 @@ use lictor::decode::Fault;
 use lictor_hook::{HookCall, HookClient, HookOptions, HookReply, answer_call, answer_failure, client_settings};
 use lictor_warden::{RefusedInput, Warden};
 
-use crate::args::{ClientArg, DEADLINE, HookArgs, WardenArgs};
+use crate::args::{ClientArg, HOOK_TIMEOUT_SECONDS, HookArgs, WardenArgs};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::policies;
@@ -154,7 +154,8 @@ impl HookRun {
         if let Some(project) = self.settings.project.as_ref().filter(|project| !project.is_dir()) {
             anyhow::bail!("{}: no such project folder", project.display());
         }
-        let options = HookOptions { rewrites: self.settings.rewrites };
+        let mut options = HookOptions::default();
+        options.rewrites = self.settings.rewrites;
         let place = self.find_paths(Path::new(&works_in));
         let attempts = if self.settings.has_keeper { MAX_KEEPER_ATTEMPTS } else { 1 };
         let mut attempt = 0;
@@ -259,7 +260,7 @@ fn settings_command(client: HookClient, args: &HookArgs) -> anyhow::Result<Strin
     words.extend(args.keep_content.then(|| "--keep-content".to_owned()));
     words.extend(args.rewrites.then(|| "--rewrites".to_owned()));
     words.extend(args.no_keeper.then(|| "--no-keeper".to_owned()));
-    if args.deadline != DEADLINE {
+    if args.deadline != HOOK_TIMEOUT_SECONDS {
         words.extend(["--deadline".to_owned(), args.deadline.to_string()]);
     }
     Ok(words.join(" "))

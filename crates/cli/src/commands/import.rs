@@ -14,12 +14,10 @@ use crate::exit::Outcome;
 pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let ImportLanguage::Dogwood = args.language;
     let optional = |path: &Option<_>| path.as_deref().map(source).transpose();
-    let given = PolicyFiles {
-        policies: args.policies.iter().map(|path| source(path)).collect::<Result<_, _>>()?,
-        macros: optional(&args.macros)?,
-        events: optional(&args.event_schema)?,
-        actions: optional(&args.action_schema)?,
-    };
+    let mut given = PolicyFiles::new(args.policies.iter().map(|path| source(path)).collect::<Result<_, _>>()?);
+    given.macros = optional(&args.macros)?;
+    given.events = optional(&args.event_schema)?;
+    given.actions = optional(&args.action_schema)?;
     let name = args.policies.first().map(|path| stem(path)).unwrap_or_default();
     let refused = |problem| anyhow::anyhow!("{problem}");
     let imported = ImportedPolicy::new(&name, &given).map_err(refused)?;

@@ -1,4 +1,6 @@
-//! `lictor init`: writes a starter policy.
+//! `lictor init`: writes a starter policy, or a first policy from a log.
+
+mod from_log;
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -6,6 +8,7 @@ use std::io::Write;
 use anyhow::Context;
 
 use crate::args::InitArgs;
+use crate::commands::inspect::inspect;
 use crate::exit::Outcome;
 
 const POLICY: &str = include_str!("init/lictor.yaml");
@@ -13,10 +16,14 @@ const POLICY: &str = include_str!("init/lictor.yaml");
 /// Writes a policy file, unless there is one.
 pub(crate) fn run(args: &InitArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let path = &args.path;
+    let policy = match args.from.is_empty() {
+        true => POLICY.to_owned(),
+        false => from_log::write_policy(&inspect(&args.from, None, None)?, &args.from.join(", ")),
+    };
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
         format!("cannot write {}; if it is there already, name another file: lictor init FILE", path.display())
     })?;
-    file.write_all(POLICY.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    file.write_all(policy.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     writeln!(out, "wrote {0}; next: lictor check {0}, then lictor audit --policy {0} YOUR-LOG.jsonl", path.display())?;
     Ok(Outcome::Compliant)
 }

@@ -18,11 +18,9 @@ use crate::wardens::{self, now};
 
 /// Runs a server as a child process, or proxies one over HTTP.
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
-    let options = RelayOptions {
-        server: name(args),
-        session: args.session.clone().unwrap_or_else(|| format!("mcp-{:x}-{}", now().0, std::process::id())),
-        methods: args.allow_method.clone(),
-    };
+    let session = args.session.clone().unwrap_or_else(|| format!("mcp-{:x}-{}", now().0, std::process::id()));
+    let mut options = RelayOptions::new(name(args), session);
+    options.methods = args.allow_method.clone();
     match &args.http {
         Some(upstream) => serve_http(upstream, args, options),
         None => run_server(args, options),

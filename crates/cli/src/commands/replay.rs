@@ -3,8 +3,6 @@
 //! Events that were erased, kept only as a commitment, or whose records are missing are unknown to the policy. The
 //! numbers of the decisions in a session reveal them; a changed decision after such a gap is reported as uncertain.
 
-mod continuity;
-
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::sync::Arc;
@@ -24,8 +22,9 @@ use crate::args::{Listing, ReplayArgs};
 use crate::commands::log::no_ledger;
 use crate::complaint;
 use crate::exit::Outcome;
+use crate::ledger_log::continuity::Continuity;
+use crate::ledger_log::is_decision;
 use crate::policies;
-use continuity::Continuity;
 
 /// Counts of records by result.
 #[derive(Debug, Default)]
@@ -218,11 +217,6 @@ fn finish(args: &ReplayArgs, counts: &Counts, out: &mut dyn Write) -> anyhow::Re
         (0, _) => Outcome::Inconclusive,
         _ => Outcome::Findings,
     })
-}
-
-/// Whether it is the record of a decision.
-fn is_decision(body: &Map<String, Value>) -> bool {
-    body.get("type").and_then(Value::as_str) == Some("decision") && !body.contains_key("refused")
 }
 
 /// Whether the decision is on an event, not on a call that waited for one.

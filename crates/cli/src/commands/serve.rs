@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
-use lictor::observer::Feed;
 use lictor::policy::{Mode, Policy, Response};
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
 use lictor_ledger::Reader;
 use lictor_logic::Span;
 
-use crate::args::{ApprovalsArgs, ServeArgs};
+use crate::args::{ApprovalsArgs, ServeArgs, find_unknown_variables};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::{policies, wardens};
@@ -33,6 +32,10 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let config = config(args)?;
     let watched = if args.watch { files(&policy) } else { Vec::new() };
     comment_on_config(&config, &policy);
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in find_unknown_variables("serve", variables) {
+        complaint::warn(&format!("{name} is no option of lictor serve and has no effect"));
+    }
     let new_ledger = args.warden.log.as_deref().filter(|folder| Reader::open(folder).first_key().is_err());
     let (store, ledger) = wardens::open_stores(&args.warden, Duration::ZERO)?;
     if let (Some(folder), Some(ledger)) = (new_ledger, &ledger) {
@@ -53,14 +56,10 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
             config.limits.sessions
         ));
     }
-    let parts = GatewayParts {
-        store,
-        ledger,
-        feed: Feed::default(),
-        guard: wardens::guard_options(&args.warden),
-        warden,
-        policy,
-    };
+    let mut parts = GatewayParts::new(policy, store);
+    parts.ledger = ledger;
+    parts.guard = wardens::guard_options(&args.warden);
+    parts.warden = warden;
     let (asked, begun_with) = (args.policy.clone(), section(args.policy.as_deref())?);
     let source: PolicySource = Box::new(move || {
         let policy = policies::load(asked.as_deref(), &[]).map_err(|error| format!("{error:#}"))?;

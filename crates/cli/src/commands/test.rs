@@ -1,7 +1,7 @@
 //! `lictor test`: runs the examples of policy pages.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use lictor::judge::Judge;
@@ -25,9 +25,9 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
             }
         }
     }
-    for path in &args.pages {
-        let page = read(path)?;
-        let source = args.policy.as_deref().map(policies::load_text).transpose()?;
+    for (path, policy) in find_pages(args)? {
+        let page = read(&path)?;
+        let source = policy.as_deref().map(policies::load_text).transpose()?;
         let base = source.as_ref().map_or(PageBase::Nothing, PageBase::File);
         let loaded = Policy::for_page(&page, base, &FileResolver);
         // A page with one property, like those of packs: remarks need not repeat its name.
@@ -37,6 +37,35 @@ pub(crate) fn run(args: &TestArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         tally.run(&path.display().to_string(), &page, loaded, scope)?;
     }
     tally.finish()
+}
+
+/// Returns the pages with the policy that each is about. A policy stands for the tests beside it: `tests.md`, and the
+/// pages in a folder `tests`.
+fn find_pages(args: &TestArgs) -> anyhow::Result<Vec<(PathBuf, Option<String>)>> {
+    let mut pages = Vec::new();
+    for path in &args.pages {
+        if !path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+            pages.push((path.clone(), args.policy.clone()));
+            continue;
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut beside: Vec<PathBuf> = Vec::new();
+        if let Ok(entries) = std::fs::read_dir(folder.join("tests")) {
+            beside.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+            beside.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+        }
+        beside.extend(Some(folder.join("tests.md")).filter(|page| page.is_file()));
+        beside.sort();
+        if beside.is_empty() {
+            anyhow::bail!(
+                "{}: no tests beside it; write a page `tests.md`, or pages in a folder `tests`",
+                path.display()
+            );
+        }
+        let policy = args.policy.clone().unwrap_or_else(|| path.display().to_string());
+        pages.extend(beside.into_iter().map(|page| (page, Some(policy.clone()))));
+    }
+    Ok(pages)
 }
 
 fn read(path: &Path) -> anyhow::Result<Page> {

@@ -223,6 +223,31 @@ fn replay_continues_after_gap_and_reports_it() {
 }
 
 #[test]
+fn audit_of_ledger_leaves_gap_for_missing_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, policy) = (folder.path().join("log"), folder.path().join("policy.yaml"));
+    let formula = r#"always (tool_call("pay") implies once approval)"#;
+    fs::write(&policy, format!("lictor: 1\nname: p\nproperties:\n  - {{id: approved, formula: '{formula}'}}\n"))
+        .unwrap();
+    decisions(&log);
+    let verdicts = || {
+        let output =
+            lictor(&["audit", "-q", "-p", policy.to_str().unwrap(), "--format", "json", log.to_str().unwrap()]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let sessions = report["sessions"].as_array().unwrap().iter();
+        let mut told: Vec<String> =
+            sessions.map(|session| format!("{} {}", session["name"], session["verdict"])).collect();
+        told.sort();
+        told.join(", ")
+    };
+    assert_eq!(verdicts(), r#""a" "satisfied", "b" "violated""#);
+    let mut files: Vec<_> = fs::read_dir(log.join("records")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    fs::remove_file(&files[1]).unwrap();
+    assert_eq!(verdicts(), r#""a" "inconclusive", "b" "violated""#);
+}
+
+#[test]
 fn replay_counts_erased_events_as_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let (log, free, strict) = (folder.path().join("log"), folder.path().join("free"), folder.path().join("strict"));

@@ -29,9 +29,9 @@ struct Place {
 }
 
 /// A process that ends with the test.
-struct Running(Child);
+struct ChildGuard(Child);
 
-impl Drop for Running {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -78,7 +78,7 @@ impl Place {
     }
 
     /// Starts the proxy for a server, and returns its URL.
-    fn start_proxy(&self, upstream: &str) -> (Running, String) {
+    fn start_proxy(&self, upstream: &str) -> (ChildGuard, String) {
         let mut words = self.proxy_command();
         words.extend(["--http", upstream, "--listen", "127.0.0.1:0"].map(str::to_owned));
         let mut child = self.program(&words).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -91,7 +91,7 @@ impl Place {
         let url = format!("http://{place}/{path}");
         // Keep reading, or the process blocks on a full pipe.
         std::thread::spawn(move || said.lines().map_while(Result::ok).for_each(drop));
-        (Running(child), url)
+        (ChildGuard(child), url)
     }
 
     /// Returns the bodies of the ledger's records; it must verify.

@@ -72,6 +72,8 @@ fn serve_reports_startup_errors() {
     assert!(refused(folder.path(), &["serve", "--upstream", "ftp://a"], None).contains("`ftp://a`"));
     let forward = with(&["--forward", "v1/files"]);
     assert!(refused(folder.path(), &forward, None).contains("--forward v1/files: a path starts with `/`"));
+    let shared = with(&["--state", "state", "--log", "state/log"]);
+    assert!(refused(folder.path(), &shared, None).contains("share a folder"));
     assert!(refused(folder.path(), &["approvals"], None).contains("LICTOR_CONTROL_KEY"));
     assert!(refused(folder.path(), &["approvals"], Some("")).contains("LICTOR_CONTROL_KEY, which is not set"));
 }
@@ -173,14 +175,14 @@ fn serve_warns_of_approvals_without_control_key() {
 }
 
 /// A running gateway, which is stopped when this is dropped.
-struct Running {
+struct RunningGateway {
     child: Child,
     lines: BufReader<ChildStderr>,
     address: String,
 }
 
-impl Running {
-    fn start(folder: &std::path::Path, args: &[&str]) -> Running {
+impl RunningGateway {
+    fn start(folder: &std::path::Path, args: &[&str]) -> RunningGateway {
         let mut command = lictor(folder, args);
         let mut child = command.env("LICTOR_CONTROL_KEY", "0123456789abcdef").stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
@@ -190,7 +192,7 @@ impl Running {
             assert!(lines.read_line(&mut line).unwrap() > 0, "it ended before it listened");
         }
         let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap().to_owned();
-        Running { child, lines, address }
+        RunningGateway { child, lines, address }
     }
 
     fn ask(&self, request: &str) -> String {
@@ -221,7 +223,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningGateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -235,7 +237,7 @@ fn serve_starts_reloads_and_stops() {
     let policy =
         "lictor: 1\nname: p\nuses: [agent-safety]\ngateway: {listen: '127.0.0.1:0', upstream: 'http://127.0.0.1:1'}\n";
     std::fs::write(&file, policy).unwrap();
-    let mut running = Running::start(folder.path(), &["serve", "--state", "state", "--log", "log"]);
+    let mut running = RunningGateway::start(folder.path(), &["serve", "--state", "state", "--log", "log"]);
     assert!(running.ask("GET /lictor/health").contains("alive"));
     let before = running.ask("GET /lictor/ready");
     std::fs::write(&file, policy.replace("agent-safety", "no-such-pack")).unwrap();

@@ -99,13 +99,17 @@ def audit(
     content: bool = False,
     as_of: Any = None,
     baseline: Optional[Report] = None,
+    session_key: Optional[str] = None,
+    join: Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]] = (),
 ) -> Report:
     """Judges whole logs by a policy, on all cores, without the GIL.
 
     The source is a path (a file, a folder, a glob), several paths, the events of one trace, or several such traces; events
     are dicts in any of the formats that `lictor audit` reads. The policy is a :class:`Policy`, a file, or packs by their
     names. Findings of the report `baseline` are left out. Deadlines are evaluated as of the time `as_of`: seconds, an
-    RFC 3339 text, or a datetime.
+    RFC 3339 text, or a datetime. `session_key` is the member by which records name their session, such as
+    `metadata.chat`, if it is none of the usual ones. `join` is a path, or several, of files with events of other systems,
+    such as approvals and consents; each is judged in the sessions that it belongs to.
 
     >>> report = audit([{"kind": "tool_call", "tool": "refund"}], Policy.parse('''
     ... lictor: 1
@@ -121,7 +125,15 @@ def audit(
     ['refunds-are-approved']
     """
     known = [finding.fingerprint for finding in baseline.findings] if baseline is not None else []
-    wanted = {"format": format, "threads": threads, "content": content, "as_of": as_of, "baseline": known}
+    wanted = {
+        "format": format,
+        "threads": threads,
+        "content": content,
+        "as_of": as_of,
+        "baseline": known,
+        "session_key": session_key,
+        "join": [os.fspath(path) for path in ([join] if isinstance(join, (str, os.PathLike)) else join)],
+    }
     paths, traces = _sources(source)
     if paths is not None:
         return Report(_lictor.audit_paths(paths, policy, wanted))

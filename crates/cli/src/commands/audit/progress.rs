@@ -36,4 +36,13 @@ impl Progress for AuditProgress {
         self.bar.set_message(format!("{events} events"));
         self.bar.inc(bytes);
     }
+
+    fn explained(&self, sessions: usize, all: usize) {
+        // The log is read a second time for the sessions with findings.
+        if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len} sessions with findings explained {eta}") {
+            self.bar.set_style(style);
+        }
+        self.bar.set_length(all as u64);
+        self.bar.set_position(sessions as u64);
+    }
 }

@@ -118,7 +118,8 @@ pub(super) fn run(at: &ProjectPaths, patience: Duration) -> anyhow::Result<()> {
             None => continue,
         };
         let client = if question.client == HookClient::Codex.name() { HookClient::Codex } else { HookClient::Claude };
-        let options = HookOptions { rewrites: question.rewrites };
+        let mut options = HookOptions::default();
+        options.rewrites = question.rewrites;
         let call = HookCall::read(client, &question.input);
         let mut warden = locked(&warden);
         let Some(warden) = warden.as_mut() else { break };

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::mpsc;
 
 use crate::mcp::sdk::script;
-use crate::mcp::{Place, Running, check_outcomes};
+use crate::mcp::{ChildGuard, Place, check_outcomes};
 use crate::wait_until;
 
 /// Returns a free port.
@@ -15,11 +15,11 @@ fn free_port() -> u16 {
 }
 
 /// Starts a server of an SDK.
-fn start_server(place: &Place, mut words: Vec<String>) -> (Running, String) {
+fn start_server(place: &Place, mut words: Vec<String>) -> (ChildGuard, String) {
     let port = free_port();
     words.push(port.to_string());
     let mut command = place.program(&words);
-    let running = Running(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let running = ChildGuard(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     wait_until("the server of the SDK listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
     (running, format!("http://127.0.0.1:{port}/mcp"))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::serve::Running;
+use crate::serve::RunningGateway;
 use crate::serve::model::model;
 use crate::wait_until;
 
@@ -102,20 +102,20 @@ impl Attacker {
 }
 
 /// A gateway to attack, with its resident memory after a warm-up.
-struct Attacked {
-    running: Running,
+struct AttackTarget {
+    running: RunningGateway,
     before: u64,
     _folder: tempfile::TempDir,
 }
 
-impl Attacked {
-    fn start() -> Attacked {
+impl AttackTarget {
+    fn start() -> AttackTarget {
         let folder = tempfile::tempdir().unwrap();
         let limits = "{write: 1}";
         let section = format!("gateway: {{listen: '127.0.0.1:0', upstream: 'http://{}', limits: {limits}}}\n", model());
         std::fs::write(folder.path().join("lictor.yaml"), format!("lictor: 1\nname: p\n{section}")).unwrap();
-        let running = Running::start(folder.path(), &["serve", "--state", "state", "--log", "log", "--quiet"]);
-        let mut attacked = Attacked { running, before: 0, _folder: folder };
+        let running = RunningGateway::start(folder.path(), &["serve", "--state", "state", "--log", "log", "--quiet"]);
+        let mut attacked = AttackTarget { running, before: 0, _folder: folder };
         (0..5).for_each(|_| attacked.serves());
         attacked.before = attacked.memory();
         attacked
@@ -155,7 +155,7 @@ impl Attacked {
 
 #[test]
 fn flood_of_cheap_frames_closes_connection() {
-    let attacked = Attacked::start();
+    let attacked = AttackTarget::start();
     let address = attacked.running.address.clone();
 
     // Streams that are opened and reset at once (rapid reset).
@@ -201,7 +201,7 @@ fn flood_of_cheap_frames_closes_connection() {
 
 #[test]
 fn stalled_client_is_closed() {
-    let attacked = Attacked::start();
+    let attacked = AttackTarget::start();
     let address = attacked.running.address.clone();
     // No window: 100 answers of four megabytes each, of which nothing may be sent.
     let no_window = [0, 4, 0, 0, 0, 0];

@@ -15,7 +15,7 @@ use std::time::Duration;
 use lictor_ledger::{Reader, verify};
 use serde_json::{Value, json};
 
-use crate::serve::Running;
+use crate::serve::RunningGateway;
 use crate::serve::model::model;
 use crate::wait_until;
 
@@ -48,13 +48,13 @@ fn ask(address: &str, session: &str, tool: &str, streams: bool) -> Option<String
 
 /// The responses of all clients.
 #[derive(Default)]
-struct Got {
+struct ClientResponses {
     tools: BTreeSet<String>,
     exchanges: BTreeSet<String>,
     whole: u64,
 }
 
-impl Got {
+impl ClientResponses {
     fn hear(&mut self, tool: &str, heard: &str) {
         assert!(!heard.contains("\"name\":\"drop\""), "a forbidden call crossed: {heard}");
         if heard.contains(&format!("\"name\":\"{tool}\"")) {
@@ -68,7 +68,7 @@ impl Got {
 }
 
 /// Sends requests until the test is over.
-fn run_client(number: u64, address: &Mutex<String>, got: &Mutex<Got>, is_over: &AtomicBool) {
+fn run_client(number: u64, address: &Mutex<String>, got: &Mutex<ClientResponses>, is_over: &AtomicBool) {
     for round in 0u64.. {
         if is_over.load(Ordering::Relaxed) {
             return;
@@ -94,12 +94,12 @@ fn killed_gateway_loses_nothing_and_leaks_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let section = format!("gateway: {{listen: '127.0.0.1:0', upstream: 'http://{}'}}\n", model());
     std::fs::write(folder.path().join("lictor.yaml"), format!("{POLICY}{section}")).unwrap();
-    let start = || Running::start(folder.path(), &["serve", "--state", "state", "--log", "log", "--quiet"]);
+    let start = || RunningGateway::start(folder.path(), &["serve", "--state", "state", "--log", "log", "--quiet"]);
     let mut running = start();
     let heard = ask(&running.address, "payer", "pay", false).unwrap();
     assert!(heard.contains("\"name\":\"pay\""), "{heard}");
     let address = Arc::new(Mutex::new(running.address.clone()));
-    let (got, is_over): (Arc<Mutex<Got>>, Arc<AtomicBool>) = Default::default();
+    let (got, is_over): (Arc<Mutex<ClientResponses>>, Arc<AtomicBool>) = Default::default();
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| {
             let (address, got, is_over) = (Arc::clone(&address), Arc::clone(&got), Arc::clone(&is_over));

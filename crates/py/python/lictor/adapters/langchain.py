@@ -45,7 +45,7 @@ def _denied(call: Dict[str, Any], denied: Denied) -> ToolMessage:
 
 
 #: The most interrupted calls that are remembered.
-_MOST_PAUSED = 10_000
+_MAX_PAUSED = 10_000
 
 
 class GuardMiddleware(AgentMiddleware):
@@ -99,7 +99,7 @@ class GuardMiddleware(AgentMiddleware):
     def _pause(self, request: Any, allowed: Dict[str, Any]) -> None:
         self._paused[self._name(request)] = (request.tool_call["args"], allowed)
         # Evicts the oldest; if they are resumed, they are judged again.
-        while len(self._paused) > _MOST_PAUSED:
+        while len(self._paused) > _MAX_PAUSED:
             self._paused.pop(next(iter(self._paused)), None)
 
     def _name(self, request: Any) -> Tuple[str, ...]:

@@ -6,11 +6,11 @@ use anyhow::bail;
 
 /// The expected next record and decisions.
 #[derive(Debug, Default)]
-pub(super) struct Continuity {
+pub(crate) struct Continuity {
     /// The index of the next record.
     next: u64,
     /// Whether records are missing or unreadable so far.
-    pub(super) is_broken: bool,
+    pub(crate) is_broken: bool,
     /// The sessions, by their names in records.
     runs: HashMap<String, SessionProgress>,
 }
@@ -26,7 +26,7 @@ struct SessionProgress {
 
 impl Continuity {
     /// Records an index, and returns the missing range before it.
-    pub(super) fn note(&mut self, index: u64) -> anyhow::Result<Option<(u64, u64)>> {
+    pub(crate) fn note(&mut self, index: u64) -> anyhow::Result<Option<(u64, u64)>> {
         if index < self.next {
             bail!(
                 "record {index} follows record {}: the files are out of order\nhint: `lictor verify` names the \
@@ -45,7 +45,7 @@ impl Continuity {
 
     /// Records a readable decision by its number, and returns how many before it are missing. Each of them may have
     /// been on an event that another policy would forward.
-    pub(super) fn count_missing(&mut self, run: &str, number: u64) -> Option<u64> {
+    pub(crate) fn count_missing(&mut self, run: &str, number: u64) -> Option<u64> {
         if !self.runs.contains_key(run) {
             self.runs.insert(run.to_owned(), SessionProgress::default());
         }
@@ -57,7 +57,7 @@ impl Continuity {
     }
 
     /// Whether decisions of a session are missing.
-    pub(super) fn has_gap(&self, run: &str) -> bool {
+    pub(crate) fn has_gap(&self, run: &str) -> bool {
         self.runs.get(run).is_some_and(|run| run.is_torn)
     }
 }
