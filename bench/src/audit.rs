@@ -34,7 +34,7 @@ const POLICY: &str = include_str!("audit/policy.yaml");
 enum Properties {
     /// Those of both packs.
     All,
-    /// Those without a sliding window: all but `bounded-retries`, which counts every argument of every call.
+    /// Those without a sliding window: all but `bounded-retries`, which counts calls.
     WithoutCounts,
 }
 
@@ -48,6 +48,8 @@ impl Properties {
                 "agent-safety/tool-calls-are-verified, agent-safety/handoff-is-coherence-checked, \
                  agent-safety/no-output-after-injection, agent-safety/fact-claims-are-grounded, \
                  agent-safety/no-action-after-injection, agent-safety/denial-is-respected, \
+                 agent-safety/injection-is-reported, agent-safety/no-catastrophic-command, \
+                 agent-safety/irreversible-needs-approval, \
                  agent-safety/no-sink-after-taint]",
             ),
         }
@@ -98,7 +100,7 @@ fn time(
     let mut judge = judge(properties)?;
     let input = Input::from_bytes("log.jsonl", Arc::clone(bytes));
     let mut once = |threads: usize| -> Result<usize, Box<dyn Error>> {
-        let options = AuditOptions { threads: Some(threads), ..AuditOptions::default() };
+        let options = AuditOptions::default().threads(Some(threads));
         let report = audit(&mut judge, std::slice::from_ref(&input), &options, &())?;
         if report.files.first().map(|file| file.events) != Some(events as u64) {
             return Err("the audit has not read every event".into());
@@ -194,7 +196,7 @@ pub(crate) fn file(path: &str, slug: &str) -> Result<(), Box<dyn Error>> {
     let properties = known.ok_or("no such set of properties")?;
     let start = Instant::now();
     let inputs = input::find(&[path.to_owned()], &InputLimits::default())?;
-    audit(&mut judge(properties)?, &inputs, &AuditOptions { threads: Some(2), ..AuditOptions::default() }, &())?;
+    audit(&mut judge(properties)?, &inputs, &AuditOptions::default().threads(Some(2)), &())?;
     println!("{} {}", peak(Path::new("/proc/self/status"))?, start.elapsed().as_secs_f64());
     Ok(())
 }

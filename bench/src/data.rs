@@ -23,19 +23,19 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
 }
 
 /// A watch with one trace and one property, which reports every position that breaks it.
-struct Watched {
+struct WatchedTrace {
     watch: MonitorSet,
     standing: TraceState,
 }
 
-impl Watched {
-    fn new(formula: &str) -> Result<Watched, Box<dyn Error>> {
+impl WatchedTrace {
+    fn new(formula: &str) -> Result<WatchedTrace, Box<dyn Error>> {
         let mut arena = Arena::new();
         let parsed = arena.parse(formula).map_err(|errors| errors.to_string())?;
         let mut watch = MonitorSet::new();
         watch.add(Monitor::with_after(&arena, parsed, After::Each)?);
         let standing = watch.start();
-        Ok(Watched { watch, standing })
+        Ok(WatchedTrace { watch, standing })
     }
 
     fn name(&mut self, name: &str) -> Name {

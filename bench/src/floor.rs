@@ -29,13 +29,13 @@ impl Automaton {
 
 /// The subjects whose data were erased, in a plain hash table.
 #[derive(Clone, Debug)]
-pub(crate) struct Erased<V> {
+pub(crate) struct ErasedSubjects<V> {
     subjects: HashMap<V, u8, FxBuildHasher>,
 }
 
-impl<V: Eq + Hash + Clone> Erased<V> {
-    pub(crate) fn new() -> Erased<V> {
-        Erased { subjects: HashMap::default() }
+impl<V: Eq + Hash + Clone> ErasedSubjects<V> {
+    pub(crate) fn new() -> ErasedSubjects<V> {
+        ErasedSubjects { subjects: HashMap::default() }
     }
 
     pub(crate) fn erase(&mut self, subject: &V) {

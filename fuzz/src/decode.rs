@@ -15,7 +15,7 @@ pub(crate) fn run(input: &[u8]) {
     let chunk = usize::from(choices.byte()).max(1);
     let bytes = choices.0;
     let log = Input::from_bytes("log", bytes);
-    let limits = InputLimits { record: MAX_BYTES, whole: MAX_BYTES, file: MAX_BYTES as u64, ..InputLimits::default() };
+    let limits = InputLimits::default().record(MAX_BYTES).whole(MAX_BYTES).file(MAX_BYTES as u64);
     let detected = detect(&log, &limits);
     // The last choice is the format that the log looks like.
     let format = match Format::ALL.get(choice % (Format::ALL.len() + 1)) {
@@ -26,7 +26,7 @@ pub(crate) fn run(input: &[u8]) {
         },
     };
     let whole = decode(&log, format, &limits);
-    let small = decode(&log, format, &InputLimits { chunk, ..limits });
+    let small = decode(&log, format, &limits.chunk(chunk));
     assert_eq!(small, whole, "{format} in chunks of {chunk} bytes");
     if let Some((_, faults)) = whole.filter(|_| !is_compressed(bytes)) {
         faults.iter().for_each(|fault| check_place(fault, bytes));
@@ -45,7 +45,10 @@ fn decode(log: &Input, format: Format, limits: &InputLimits) -> Option<(Vec<Even
 }
 
 fn is_compressed(bytes: &[u8]) -> bool {
-    matches!(bytes, [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+    matches!(
+        bytes,
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] | [b'P', b'K', 3, 4, ..]
+    )
 }
 
 /// The place of a fault is in the log, or just after a line of it. Lines of server-sent events may end in a carriage

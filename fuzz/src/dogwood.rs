@@ -12,11 +12,8 @@ pub(crate) fn run(input: &[u8]) {
     let mut parts = Choices(input).text().split('\0');
     let text = |name: &str, part: &str| PolicyText::new(name, part);
     let (policy, events, log) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
-    let files = PolicyFiles {
-        policies: vec![text("fuzz.dogwood", policy)],
-        events: events.filter(|events| !events.is_empty()).map(|events| text("events", events)),
-        ..PolicyFiles::default()
-    };
+    let mut files = PolicyFiles::new(vec![text("fuzz.dogwood", policy)]);
+    files.events = events.filter(|events| !events.is_empty()).map(|events| text("events", events));
     let imported = match ImportedPolicy::new("fuzz", &files) {
         Ok(imported) => imported,
         Err(problem) => return check_place(&problem, policy, events.unwrap_or_default()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use lictor_json::{Json, Text};
-use lictor_recognise::{BUILTIN_CATEGORIES, CustomCategory, Recognised, Recogniser};
+use lictor_recognise::{BUILTIN_CATEGORIES, CustomCategory, PersonalData, Recogniser};
 
 use crate::choices::Choices;
 
@@ -36,13 +36,13 @@ pub(crate) fn run(input: &[u8]) {
     assert!(found.categories.is_sorted() && found.subjects.is_sorted(), "in order");
     assert_eq!(search(recogniser, text), found, "searched again");
     // A text inside a value is searched like one by itself.
-    let mut value = Recognised::default();
+    let mut value = PersonalData::default();
     recogniser.value(&Json::Array(vec![text.into()]), &mut value);
     assert_eq!(value, found, "within a value");
 }
 
-fn search(recogniser: &Recogniser, text: &str) -> Recognised {
-    let mut found = Recognised::default();
+fn search(recogniser: &Recogniser, text: &str) -> PersonalData {
+    let mut found = PersonalData::default();
     recogniser.text(text, &mut found);
     found
 }

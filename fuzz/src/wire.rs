@@ -78,7 +78,7 @@ fn check_stream(api: Api, mut choices: Choices<'_>) {
     let denied = choices.byte();
     let cuts = choices.cuts();
     let bytes = choices.0;
-    let limits = StreamLimits { hold_back, ..StreamLimits::default() };
+    let limits = StreamLimits::default().hold_back(hold_back);
     let whole = drive(Stream::new(api, limits), &[bytes], denied);
     let cut = drive(Stream::new(api, limits), &pieces(bytes, &cuts), denied);
     if whole.refused.is_some() {

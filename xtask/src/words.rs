@@ -4,10 +4,10 @@
 //! words that make a reader guess who does what. This file only counts; the caller chooses the pages.
 
 /// A sentence above this many words counts as long.
-const LONG: usize = 30;
+const LONG_SENTENCE_WORDS: usize = 30;
 
 /// A text below this many words is a heading, a label or a name, and not counted as a sentence.
-const SHORTEST: usize = 4;
+const MIN_SENTENCE_WORDS: usize = 4;
 
 /// Phrases that make a reader guess, by the name under which they are counted. A phrase is words with one space between.
 const PHRASES: [(&str, &[&str]); 11] = [
@@ -40,12 +40,12 @@ impl Count {
         let mut count = Count::default();
         for sentence in prose(page).iter().flat_map(|text| sentences(text)) {
             let words = words(&sentence);
-            if words < SHORTEST {
+            if words < MIN_SENTENCE_WORDS {
                 continue;
             }
             count.words += words;
             count.sentences += 1;
-            count.long += usize::from(words > LONG);
+            count.long += usize::from(words > LONG_SENTENCE_WORDS);
             riddles(&sentence).into_iter().for_each(|(name, times)| count.add_riddle(name, times));
         }
         count

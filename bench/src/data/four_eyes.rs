@@ -4,7 +4,7 @@ use std::error::Error;
 
 use lictor_logic::{Observation, Value};
 
-use super::{BATCH, Batch, Watched};
+use super::{BATCH, Batch, WatchedTrace};
 use crate::random::Random;
 use crate::table::{Section, Table, Target};
 
@@ -20,7 +20,7 @@ pub(super) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut section = Section::new(format!(
         "{FORMULA}, {OPEN} payments open with two approvals each, {EVENTS} events: one in ten approves, the others pay"
     ));
-    let mut watched = Watched::new(FORMULA)?;
+    let mut watched = WatchedTrace::new(FORMULA)?;
     let (pays, approves) = (watched.name("pays"), watched.name("approves"));
     let payments: Vec<Value> = (0..OPEN).map(|payment| Value::text(format!("payment-{payment:010}"))).collect();
     let approvers: Vec<Value> = (0..APPROVERS).map(|person| Value::text(format!("clerk{person:03}@bank.eu"))).collect();

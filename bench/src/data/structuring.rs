@@ -4,7 +4,7 @@ use std::error::Error;
 
 use lictor_logic::{Time, Value};
 
-use super::{BATCH, Batch, Watched};
+use super::{BATCH, Batch, WatchedTrace};
 use crate::measure::resident;
 use crate::random::Random;
 use crate::table::{Better, Section, Table, Target};
@@ -23,7 +23,7 @@ pub(super) fn run(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut section = Section::new(format!(
         "{FORMULA}, {PAYEES} payees with names of 22 characters, {EVENTS} events, {WINDOW} of them in 24 h"
     ));
-    let mut watched = Watched::new(FORMULA)?;
+    let mut watched = WatchedTrace::new(FORMULA)?;
     let pays = watched.name("pays");
     let payees: Vec<Value> = (0..PAYEES).map(|payee| Value::text(format!("DE89370400440532{payee:06}"))).collect();
     let mut random = Random::new(11);

@@ -59,12 +59,12 @@ fn append_some<'a>(desk: &Desk, lines: impl Iterator<Item = &'a Vec<u8>>, on_the
 /// The buffer of lines while the disk is busy.
 #[derive(Default)]
 struct Desk {
-    gathered: Mutex<Gathered>,
+    gathered: Mutex<GatheredBatch>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
-struct Gathered {
+struct GatheredBatch {
     bytes: Vec<u8>,
     told: Arc<OnceLock<()>>,
     is_closed: bool,
@@ -88,7 +88,7 @@ impl Desk {
     fn write(&self, file: &mut File) -> std::io::Result<()> {
         let mut spare = Vec::new();
         loop {
-            let is_idle = |gathered: &mut Gathered| gathered.bytes.is_empty() && !gathered.is_closed;
+            let is_idle = |gathered: &mut GatheredBatch| gathered.bytes.is_empty() && !gathered.is_closed;
             let mut gathered = self.arrived.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
             if gathered.bytes.is_empty() {
                 return Ok(());
@@ -105,7 +105,7 @@ impl Desk {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gathered> {
+    fn lock(&self) -> MutexGuard<'_, GatheredBatch> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

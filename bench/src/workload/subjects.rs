@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use lictor_logic::{After, Observation, Value};
 
-use crate::floor::Erased;
+use crate::floor::ErasedSubjects;
 use crate::measure::{once, per_event};
 use crate::ours::Ours;
 use crate::peers::rtlola;
@@ -78,7 +78,7 @@ fn measure<V: Subject>(kind: &str, limit: f64) -> Result<Section, Box<dyn Error>
     let mut section = Section::new(format!("{FORMULA}, {SUBJECTS} erased, values are {kind}, {EVENTS} events"));
     ours::<V>(SUBJECTS, Some(limit), &mut section)?;
     ours::<V>(FEW, None, &mut section)?;
-    let mut floor = Erased::<V>::new();
+    let mut floor = ErasedSubjects::<V>::new();
     (0..SUBJECTS).for_each(|number| floor.erase(&V::numbered(number)));
     for mix in MIXES {
         let events = events::<V>(mix, SUBJECTS);

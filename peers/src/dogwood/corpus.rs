@@ -110,12 +110,10 @@ fn case(folder: &Path, name: String, usual_events: &str, usual_actions: &str) ->
     let event_schema = source("event.dwschema").map_or_else(|| usual_events.to_owned(), |file| file.body().to_owned());
     let action_schema =
         source("schema.cedarschema").map_or_else(|| usual_actions.to_owned(), |file| file.body().to_owned());
-    let given = PolicyFiles {
-        macros: source("macros.dw"),
-        events: Some(PolicyText::new("event.dwschema", &event_schema)),
-        actions: Some(PolicyText::new("schema.cedarschema", &action_schema)),
-        policies,
-    };
+    let mut given = PolicyFiles::new(policies);
+    given.macros = source("macros.dw");
+    given.events = Some(PolicyText::new("event.dwschema", &event_schema));
+    given.actions = Some(PolicyText::new("schema.cedarschema", &action_schema));
     let macros = given.macros.iter().chain(&given.policies);
     let is_temporal = macros.clone().any(|file| file.body().contains("temporal"));
     Ok(DogwoodCase { name, given, logs, is_temporal, event_schema, action_schema })

@@ -24,12 +24,15 @@ fn public_type_name_occurs_once_in_workspace() {
     }));
 }
 
+/// How the names of structs end that callers fill in, and that get fields with new versions.
+const OPTION_ENDINGS: [&str; 5] = ["Options", "Limits", "Config", "Settings", "Parts"];
+
 #[test]
-fn public_enum_says_whether_it_may_grow() {
+fn public_enum_or_options_say_whether_they_grow() {
     let tree = Tree::read().unwrap();
     let sources = tree.sources().filter(|file| file.path.starts_with("crates/") && !is_test(file));
     expect_none(sources.flat_map(|file| {
-        let unsaid = undecided_enums(&file.text);
+        let unsaid = undecided_types(&file.text);
         unsaid.into_iter().map(|line| {
             format!(
                 "{}:{line}: add `#[non_exhaustive]`, or a comment `// Exhaustive on purpose:` with the reason",
@@ -40,17 +43,21 @@ fn public_enum_says_whether_it_may_grow() {
 }
 
 #[test]
-fn undecided_enum_is_found() {
-    assert_eq!(undecided_enums("/// A.\n#[derive(Debug)]\npub enum A {}\n"), [3]);
-    assert!(undecided_enums("/// A.\n#[derive(Debug)]\n#[non_exhaustive]\npub enum A {}\n").is_empty());
-    assert!(undecided_enums("// Exhaustive on purpose: closed.\n#[derive(Debug)]\npub enum A {}").is_empty());
+fn undecided_type_is_found() {
+    assert_eq!(undecided_types("/// A.\n#[derive(Debug)]\npub enum A {}\n"), [3]);
+    assert!(undecided_types("/// A.\n#[derive(Debug)]\n#[non_exhaustive]\npub enum A {}\n").is_empty());
+    assert!(undecided_types("// Exhaustive on purpose: closed.\n#[derive(Debug)]\npub enum A {}").is_empty());
+    assert_eq!(undecided_types("pub struct A {}\npub struct AOptions {}\n\npub struct Config {}\n"), [2, 4]);
 }
 
-/// Returns the lines of public enums that say neither that they may grow nor that they will not.
-fn undecided_enums(text: &str) -> Vec<usize> {
+/// Returns the lines of public enums and option structs that say neither that they may grow nor that they will not.
+fn undecided_types(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let is_said = |line: &&&str| line.contains("non_exhaustive") || line.starts_with("// Exhaustive on purpose:");
-    let declared = lines.iter().enumerate().filter(|(_, line)| line.starts_with("pub enum "));
+    let takes_options = |name: &str| OPTION_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    let is_options =
+        |line: &str| line.starts_with("pub struct ") && public_types(line).iter().any(|(_, name)| takes_options(name));
+    let declared = lines.iter().enumerate().filter(|(_, line)| line.starts_with("pub enum ") || is_options(line));
     let unsaid = declared.filter(|(index, _)| {
         let above = lines[..*index].iter().rev().take_while(|line| !line.trim().is_empty() && **line != "}");
         above.filter(is_said).count() == 0
