@@ -27,7 +27,7 @@ pub use compact_str::CompactString as Text;
 pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, join_path, remove_members};
 pub use error::JsonError;
 pub use member_reader::MemberReader;
-pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str};
+pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str, read_utf8};
 pub use sse::{SseField, SseFrame, SseFramer, write_sse_event};
 
 /// A JSON value.

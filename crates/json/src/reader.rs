@@ -23,9 +23,15 @@ const MIN_HASHED_KEYS: usize = 24;
 
 /// Parses bytes that are one JSON value.
 pub fn parse(bytes: &[u8]) -> Result<Json, JsonError> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => parse_str(text),
-        Err(error) => Err(JsonError::from_utf8(error)),
+    parse_str(read_utf8(bytes)?)
+}
+
+/// Returns bytes as text, or the place at which they are not UTF-8.
+pub fn read_utf8(bytes: &[u8]) -> Result<&str, JsonError> {
+    // The quick check does not tell the place.
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(_) => std::str::from_utf8(bytes).map_err(JsonError::from_utf8),
     }
 }
 

@@ -80,7 +80,8 @@ impl Labeler {
         let name = event.tool.as_ref().or_else(|| call.map(|call| &call.tool));
         let tool = name.map(|name| self.tools.get(plan, name));
         let tool = tool.as_deref();
-        self.kind(plan, context, event, tool, labels);
+        let prompt = plan.wants.user_message.and_then(|_| hash_prompt(event));
+        self.kind(plan, context, event, tool, prompt, labels);
         if context.is_torn && tool.is_none() && event.kind == Kind::ToolResult {
             // It answers a missing call, whose tool and arguments are unknown.
             (0..plan.names.len() as u32).for_each(|name| labels.doubt(name, Vec::new()));
@@ -128,17 +129,24 @@ impl Labeler {
         }
         given(plan, event, labels);
         defined(plan, event, annotations, call, tool, labels);
-        let prompt = plan.wants.user_message.and_then(|_| hash_prompt(event));
         let (opens, says, defines) = (opens(plan, event), says(plan, event), defines(plan, event));
         Notes { answers, opens, says, defines, prompt, requests, whose }
     }
 
     /// Adds the facts of the event's kind.
-    fn kind(&mut self, plan: &Plan, context: &Context, event: &Event, tool: Option<&ToolFacts>, labels: &mut Labels) {
+    fn kind(
+        &mut self,
+        plan: &Plan,
+        context: &Context,
+        event: &Event,
+        tool: Option<&ToolFacts>,
+        prompt: Option<u64>,
+        labels: &mut Labels,
+    ) {
         let wants = &plan.wants;
         let name = tool.map_or(&[][..], |tool| std::slice::from_ref(&tool.name));
         match &event.kind {
-            Kind::UserMessage => match (wants.user_message, context.prompts.has(event)) {
+            Kind::UserMessage => match (wants.user_message, context.prompts.has(prompt)) {
                 (Some(name), true) => labels.doubt(name, Vec::new()),
                 (name, _) => labels.add(name, &[]),
             },

@@ -242,6 +242,7 @@ impl MonitorSet {
     /// Adds the start state of every monitor that was added after the trace began.
     pub(crate) fn add_missing_states(&mut self, trace_state: &mut TraceState) {
         self.claim(trace_state);
+        trace_state.states.reserve_exact(self.entries.len().saturating_sub(trace_state.states.len()));
         while trace_state.states.len() < self.entries.len() {
             let index = trace_state.states.len();
             let extended = self.entries[index].as_mut().map_or(ExtendedState::Removed, Entry::initial_state);

@@ -261,7 +261,7 @@ fn load_state(entry: &mut Entry, saved: &SavedState) -> Option<ExtendedState> {
         SavedState::Data { point, store } => {
             let store = DataStore::load(monitor.data.as_ref()?, store, entry.rows)?;
             let handle = entry.cache.adopt(skeleton, &point.residual)?;
-            Some(ExtendedState::Data(Point { handle, times: point.times.iter().copied().collect() }, store))
+            Some(ExtendedState::Data(Point { handle, times: point.times.iter().copied().collect() }, Box::new(store)))
         }
         SavedState::Point(saved) => {
             if saved.residual.clocks().len() != saved.times.len() {

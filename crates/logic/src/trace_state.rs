@@ -43,8 +43,8 @@ pub(crate) enum ExtendedState {
     Point(Point),
     /// Shared between traces until one of them moves.
     Bindings(Arc<Bindings>),
-    /// The past of a formula about data.
-    Data(Point, DataStore),
+    /// The past of a formula about data. In a box, so that the other states, of which a trace has many, stay small.
+    Data(Point, Box<DataStore>),
     /// The monitor was removed.
     Removed,
 }

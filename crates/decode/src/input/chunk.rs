@@ -143,7 +143,7 @@ impl Chunk {
         if bytes.len() > self.limit {
             return Err(too_long_fault(&self.file, place.line, self.limit));
         }
-        std::str::from_utf8(bytes).map_err(|error| self.fault(place, JsonError::from_utf8(error)))
+        json::read_utf8(bytes).map_err(|error| self.fault(place, error))
     }
 
     fn parse_value(&self, text: &str) -> Result<Json, JsonError> {

@@ -158,6 +158,10 @@ impl Context {
             if self.open.len() >= MAX_OPEN_CALLS {
                 self.open.pop_front();
             }
+            // Mostly one call is open at a time, and an audit keeps many sessions.
+            if self.open.capacity() == 0 {
+                self.open.reserve_exact(1);
+            }
             self.open.push_back(call);
         }
         for (who, text) in notes.says {

@@ -98,7 +98,7 @@ impl Entry {
     /// Returns the state of a trace before its first position.
     pub(crate) fn initial_state(&mut self) -> ExtendedState {
         if let Some(data) = &self.monitor.data {
-            return ExtendedState::Data(self.start.clone(), data.start(self.rows));
+            return ExtendedState::Data(self.start.clone(), Box::new(data.start(self.rows)));
         }
         if self.monitor.shape.quantified {
             let Entry { monitor, cache, fresh, .. } = self;
