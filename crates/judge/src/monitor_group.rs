@@ -6,7 +6,7 @@ use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
 use super::prepared::PreparedPolicy;
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
-use crate::trail::{Doubt, Trail};
+use crate::trail::Trail;
 
 /// Properties over the same history.
 #[derive(Clone, Debug)]
@@ -161,31 +161,20 @@ impl MonitorGroup {
         prepared: &PreparedPolicy,
     ) -> Vec<usize> {
         let is_open = |property: &usize| !violations.broken.iter().any(|broken| broken.property == *property);
-        let (mut doubts, mut ahead) = (Vec::new(), Vec::new());
-        let has_unknown = trail.has_unknown(labels);
+        let (mut doubts, mut dependent) = (Vec::new(), Vec::new());
         for property in self.properties.iter().copied().filter(is_open) {
             let monitor = prepared.monitors[property];
-            let doubt = match has_unknown {
-                true => trail.doubt(prepared, property, labels, time),
-                false => Doubt::None,
-            };
-            match doubt {
-                _ if self.watch.is_full(behind, monitor) || self.watch.is_undetermined(behind, monitor) => {
-                    doubts.push(property);
-                }
-                Doubt::Some => doubts.push(property),
-                Doubt::Ahead => ahead.push(property),
-                Doubt::None => {}
+            if self.watch.is_full(behind, monitor) || self.watch.is_undetermined(behind, monitor) {
+                doubts.push(property);
+            } else if trail.depends_on_unknown(prepared, property, labels) {
+                dependent.push(property);
             }
         }
-        if !ahead.is_empty() {
+        if !dependent.is_empty() {
             let (mut before, facts) = (before.clone(), labels.facts(time, &prepared.plan.names));
             self.expire(&mut before, time, prepared, &mut Violations::default());
-            doubts.extend(
-                ahead
-                    .into_iter()
-                    .filter(|property| self.watch.may_break(&before, prepared.monitors[*property], &facts)),
-            );
+            dependent.retain(|property| self.watch.may_break(&before, prepared.monitors[*property], &facts));
+            doubts.append(&mut dependent);
         }
         doubts
     }

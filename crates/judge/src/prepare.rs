@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor_logic::{Arena, CacheLimits, Formula, Interval, Monitor, Node, Spelling, Unary};
+use lictor_logic::{Arena, CacheLimits, Formula, Interval, Monitor, Node, Unary};
 
 use super::monitor_group::MonitorGroup;
 use super::prepared::{PreparedPolicy, PropertyFormula};
@@ -25,7 +25,6 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedP
                 if property.history != History::Session {
                     collect_names(&arena, formula, &mut wide);
                 }
-                let at_last = at_last(&arena, formula);
                 let (measures_time, counts_positions) =
                     (has(&arena, formula, &Node::measures_time), has(&arena, formula, &counts_positions));
                 let after = property.after;
@@ -37,7 +36,6 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedP
                     is_timed,
                     measures_time,
                     counts_positions,
-                    at_last,
                 });
                 let group = groups.entry(property.history).or_insert_with(|| MonitorGroup::new(limits));
                 monitors.push(group.add(number, monitor));
@@ -56,6 +54,7 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedP
     };
     groups.values_mut().for_each(|group| group.learn(&plan));
     let wide = plan.names.iter().map(|name| wide.contains(name)).collect();
+    let asked = formulas.iter().map(|it| it.names().iter().filter_map(|name| plan.id(name)).collect()).collect();
     let prepared = PreparedPolicy {
         id: Identity::new(),
         name: policy.name.clone(),
@@ -65,19 +64,9 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedP
         monitors,
         plan,
         wide,
+        asked,
     };
     Ok((prepared, groups))
-}
-
-/// Returns the formula that the body of an invariant holds at the last position.
-fn at_last(arena: &Arena, formula: Formula) -> Option<(Arena, Formula)> {
-    let (variables, body) = arena.invariant(formula)?;
-    let body = arena.show(body, Spelling::Ascii).to_string();
-    let names: Vec<&str> = variables.iter().map(|name| &**name).collect();
-    let quantifier = if names.is_empty() { String::new() } else { format!("forall {}. ", names.join(", ")) };
-    let mut arena = Arena::new();
-    let formula = arena.parse(&format!("eventually ((weak_next false) & ({quantifier}({body})))")).ok()?;
-    Some((arena, formula))
 }
 
 /// Whether a formula has a node that matches.

@@ -23,6 +23,8 @@ pub(crate) struct PreparedPolicy {
     pub(crate) plan: Plan,
     /// For each fact name, whether a property over more than the session asks for it.
     pub(crate) wide: Vec<bool>,
+    /// For each property, the names of the facts that it asks for.
+    pub(crate) asked: Vec<Vec<NameId>>,
 }
 
 /// The formula of a property.
@@ -37,8 +39,6 @@ pub(crate) struct PropertyFormula {
     pub(crate) measures_time: bool,
     /// Whether an additional empty position can change its verdict.
     pub(crate) counts_positions: bool,
-    /// For `always f` with an `f` about the past and the present: that `f` holds at the last event of a finite trace.
-    pub(crate) at_last: Option<(Arena, Formula)>,
 }
 
 impl PropertyFormula {
@@ -52,8 +52,8 @@ impl PropertyFormula {
 
 impl PreparedPolicy {
     /// The names of the facts that a property asks for.
-    pub(crate) fn asked(&self, property: usize) -> Vec<NameId> {
-        self.formulas[property].names().iter().filter_map(|name| self.plan.id(name)).collect()
+    pub(crate) fn asked(&self, property: usize) -> &[NameId] {
+        &self.asked[property]
     }
 }
 

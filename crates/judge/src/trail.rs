@@ -1,6 +1,5 @@
 //! The events of a history, kept for witnesses.
 
-mod doubt;
 mod moments;
 mod proof;
 mod saved;
@@ -12,8 +11,7 @@ use lictor_logic::{Time, WitnessBudget};
 
 use crate::finding::{DecidedBy, Finding};
 use crate::label::{Labels, NameId};
-use crate::{Provers, Restart, Violation, Violations};
-pub(crate) use doubt::Doubt;
+use crate::{PreparedPolicy, Provers, Restart, Violation, Violations};
 use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::Text;
 use moments::Moments;
@@ -189,6 +187,17 @@ impl Trail {
     /// Lets properties begin here: earlier moments do not count for them.
     pub(crate) fn begin(&mut self, properties: impl IntoIterator<Item = usize>) {
         self.begun.extend(properties.into_iter().map(|property| (property, self.moments.len())));
+    }
+
+    /// Whether a property asks for a fact that is unknown at an event, or was unknown before.
+    pub(crate) fn depends_on_unknown(&self, prepared: &PreparedPolicy, property: usize, labels: &Labels) -> bool {
+        if self.unknown.is_empty() && labels.unknown.is_empty() {
+            return false;
+        }
+        let is_unknown = |name: &NameId| {
+            self.unknown.contains(name) || labels.unknown.iter().any(|(unknown, _)| unknown == name)
+        };
+        prepared.asked(property).iter().any(is_unknown)
     }
 
     /// Whether some event had a fact of that name, or may have had it: it was unknown, or the event was dropped.

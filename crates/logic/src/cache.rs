@@ -42,6 +42,8 @@ pub(crate) fn definite_state(verdict: Verdict) -> u32 {
 pub(crate) struct StateInfo {
     pub(crate) verdict: Verdict,
     pub(crate) at_end: Verdict,
+    /// Whether it is violated under some resolution of unknown facts.
+    may_be_violated: bool,
     /// Whether an empty letter leaves it unchanged; none until asked.
     pub(crate) idle: Option<bool>,
     /// The letter bits that can matter.
@@ -203,6 +205,17 @@ impl Cache {
         self.ask(skeleton, point, |info| info.verdict, Residual::verdict)
     }
 
+    /// Whether a state is violated under some resolution of unknown facts.
+    pub(crate) fn may_be_violated(&self, skeleton: &Skeleton, point: &Point) -> bool {
+        self.ask(skeleton, point, |info| info.may_be_violated, Residual::may_be_violated)
+    }
+
+    /// Returns whether a cached state is violated under some resolution of unknown facts.
+    #[inline]
+    pub(crate) fn may_be_violated_at(&self, id: u32) -> bool {
+        self.info[id as usize].may_be_violated
+    }
+
     pub(crate) fn end_verdict(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
         self.ask(skeleton, point, |info| info.at_end, Residual::end_verdict)
     }
@@ -262,7 +275,7 @@ impl Cache {
                 matches!(transition.handle, Handle::Cached(target) if target == id) && transition.sources.is_none()
             };
         self.info[id as usize].idle = Some(idle);
-        self.calm[id as usize] = idle && id > VIOLATED_STATE;
+        self.calm[id as usize] = idle && id != SATISFIED_STATE && !self.may_be_violated_at(id);
         idle
     }
 
@@ -300,11 +313,33 @@ impl Cache {
             let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
             let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions, work: &mut 0 };
             let (after, _) = stepper.step(&open, &letter);
-            let is_violated = |member: &Member| {
-                member.formal_verdict() == Verdict::Violated || member.blurred && member.fails.is_top()
-            };
-            after.members.iter().any(is_violated)
+            after.may_be_violated()
         })
+    }
+
+    /// Returns the state after a position whose violation is excused, for a formula of which every violation is reported:
+    /// the past stays as it was. If the violation is only `possible`, a violated member stays too, so that the formula
+    /// is not satisfied at the end. It never steps; the others may be violated again.
+    pub(crate) fn step_excused(
+        &mut self,
+        skeleton: &Skeleton,
+        point: &Point,
+        (bits, unknown): (u64, u64),
+        time: Time,
+        possible: bool,
+    ) -> Point {
+        let excused = self.step(skeleton, point, bits, unknown, time);
+        if !possible {
+            return excused;
+        }
+        let handle = match &excused.handle {
+            Handle::Cached(id) => {
+                let residual = self.states[*id as usize].or_violated();
+                self.keep(skeleton, residual)
+            }
+            Handle::Loose(portable) => Handle::Loose(Arc::new(portable.or_violated())),
+        };
+        Point { handle, times: excused.times }
     }
 
     /// Returns the state after every deadline before this time has expired; none if none expires.
@@ -548,9 +583,10 @@ impl Cache {
             .flat_map(Member::clauses)
             .flatten()
             .fold(0, |bits, obligation| bits | self.norms.support(obligation.norm(), &mut seen));
-        let (verdict, at_end) = (residual.verdict(), residual.end_verdict());
+        let (verdict, at_end, may_be_violated) =
+            (residual.verdict(), residual.end_verdict(), residual.may_be_violated());
         let (index, _) = self.states.insert_full(residual);
-        self.info.push(StateInfo { verdict, at_end, idle: None, support });
+        self.info.push(StateInfo { verdict, at_end, may_be_violated, idle: None, support });
         self.calm.push(false);
         if skeleton.width <= MAX_TABLE_BITS {
             self.table.resize((index + 1) << skeleton.width, UNKNOWN_TRANSITION);

@@ -517,16 +517,18 @@ impl Population {
     }
 }
 
-/// Returns the next point, and whether a violation was excused on the way.
+/// Returns the next point, and whether it is a violation. With [`After::Each`], violations are excused on the way, also
+/// those that are only possible.
 fn advance(scene: &mut StepContext<'_>, point: &Point, bits: u64, unknown: u64) -> (Point, bool) {
     let skeleton = &scene.monitor.compiled.skeleton;
     let target = match point.id().and_then(|id| scene.cache.look_up(id, bits, skeleton.width)) {
         Some(target) if unknown == 0 => Point::cached(target),
         _ => scene.cache.step(skeleton, point, bits, unknown, scene.time),
     };
-    if scene.after == After::Each && scene.cache.verdict(skeleton, &target) == Verdict::Violated {
-        let excused = bits | scene.monitor.excuse;
-        return (scene.cache.step(skeleton, point, excused, unknown, scene.time), true);
+    if scene.after == After::Each && scene.cache.may_be_violated(skeleton, &target) {
+        let is_certain = scene.cache.verdict(skeleton, &target) == Verdict::Violated;
+        let letter = (bits | scene.monitor.excuse, unknown);
+        return (scene.cache.step_excused(skeleton, point, letter, scene.time, !is_certain), is_certain);
     }
     (target, false)
 }

@@ -32,7 +32,8 @@ impl MonitorSet {
         if entry.monitor.compiled.negated {
             return true;
         }
-        let time = facts.time.or(before.clock).unwrap_or_default();
+        // As in a step: time never goes back.
+        let time = facts.time.max(before.clock).unwrap_or_default();
         let skeleton = &entry.monitor.compiled.skeleton;
         let point = match monitor_state.extended.as_deref() {
             None if monitor_state.number <= VIOLATED_STATE => return false,

@@ -73,6 +73,11 @@ impl Member {
         }
     }
 
+    /// Whether it is violated, or represents a state that is.
+    pub(crate) fn may_be_violated(&self) -> bool {
+        self.formal_verdict() == Verdict::Violated || self.blurred && self.fails.is_top()
+    }
+
     /// Returns one member for several: it can be met if one of them can.
     pub(crate) fn blur<'a>(members: impl Iterator<Item = &'a Member>, norms: &mut Norms) -> Member {
         let nothing = Member { holds: Dnf::bottom(), fails: Dnf::bottom(), assured: true, blurred: true };
@@ -108,6 +113,20 @@ impl Residual {
         common_verdict(self.members.iter().map(Member::verdict))
     }
 
+    /// Whether some member is violated.
+    pub(crate) fn may_be_violated(&self) -> bool {
+        self.members.iter().any(Member::may_be_violated)
+    }
+
+    /// Returns the residual with a member that is violated.
+    pub(crate) fn or_violated(&self) -> Residual {
+        let mut members = self.members.to_vec();
+        members.push(Member::violated());
+        members.sort_unstable();
+        members.dedup();
+        Residual { members: members.into(), clocks: self.clocks.clone() }
+    }
+
     /// Returns the verdict at the end that all members share, else inconclusive.
     pub(crate) fn end_verdict(&self) -> Verdict {
         common_verdict(self.members.iter().map(Member::end_verdict))
@@ -132,6 +151,15 @@ pub(crate) struct PortableResidual {
 impl PortableResidual {
     pub(crate) fn clocks(&self) -> &[u8] {
         &self.clocks
+    }
+
+    /// Returns the residual with a member that is violated.
+    pub(crate) fn or_violated(&self) -> PortableResidual {
+        let mut all = self.clone();
+        if !all.members.contains(&Member::violated()) {
+            all.members.push(Member::violated());
+        }
+        all
     }
 
     pub(crate) fn export(residual: &Residual, norms: &Norms) -> PortableResidual {

@@ -253,7 +253,7 @@ impl MonitorSet {
                 && let Some(target) = entry.cache.look_up(monitor_state.number, bits, entry.width)
             {
                 let is_calm = entry.cache.is_calm(monitor_state.number, target);
-                if !is_calm && target == VIOLATED_STATE && entry.after == After::Each {
+                if !is_calm && entry.after == After::Each && entry.cache.may_be_violated_at(target) {
                     self.step_wide(trace_state, monitor, bits, reader);
                     return;
                 }
@@ -326,12 +326,16 @@ impl MonitorSet {
                     _ => &Point::cached(at),
                 };
                 let mut point = entry.cache.step(skeleton, from, bits, unknown, reader.now);
-                if entry.after == After::Each && entry.cache.verdict(skeleton, &point) == Verdict::Violated {
-                    // The violation is reported and then excused: the past stays as it was.
-                    point = entry.cache.step(skeleton, from, bits | entry.monitor.excuse, unknown, reader.now);
-                    monitor_state.decide(Verdict::Violated, trace_state.positions);
-                    let id = MonitorId(monitor);
-                    self.scratch.decided.push(Conclusion { monitor: id, verdict: Verdict::Violated, binding: None });
+                if entry.after == After::Each && entry.cache.may_be_violated(skeleton, &point) {
+                    let verdict = entry.cache.verdict(skeleton, &point);
+                    let letter = (bits | entry.monitor.excuse, unknown);
+                    let is_possible = verdict != Verdict::Violated;
+                    point = entry.cache.step_excused(skeleton, from, letter, reader.now, is_possible);
+                    if verdict == Verdict::Violated {
+                        monitor_state.decide(verdict, trace_state.positions);
+                        let id = MonitorId(monitor);
+                        self.scratch.decided.push(Conclusion { monitor: id, verdict, binding: None });
+                    }
                 }
                 monitor_state.set_point(point);
             }
@@ -360,9 +364,11 @@ impl MonitorSet {
         let mut next = entry.cache.step(skeleton, point, broken, unknown, reader.now);
         let mut verdict = entry.cache.verdict(skeleton, &next);
         let is_each = entry.after == After::Each;
-        if is_each && verdict == Verdict::Violated {
-            next = entry.cache.step(skeleton, point, broken | entry.monitor.excuse, unknown, reader.now);
-        } else if is_each {
+        if is_each && entry.cache.may_be_violated(skeleton, &next) {
+            let letter = (broken | entry.monitor.excuse, unknown);
+            next = entry.cache.step_excused(skeleton, point, letter, reader.now, verdict != Verdict::Violated);
+        }
+        if is_each && verdict != Verdict::Violated {
             verdict = Verdict::Inconclusive;
         }
         *point = next;

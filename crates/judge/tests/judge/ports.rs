@@ -122,3 +122,15 @@ fn observer_sees_decisions_and_findings_in_order() {
         .collect();
     assert_eq!(seen, ["forward", "answered", "forward", "block"]);
 }
+
+/// One open question of the past leaves open only what depends on it, however long ago it was asked.
+#[test]
+fn open_question_leaves_later_events_decided() {
+    let mut guard = guard();
+    guard.decide(message(vec![threatens(AnswerValue::Unclear)]), None);
+    for _ in 0..700 {
+        let harmless = Event { tool: Some("read".into()), ..Event::new(Kind::ToolCall) };
+        assert_eq!(guard.decide(harmless, None).action, Action::Forward);
+    }
+    assert_eq!(guard.decide(payment(), None).action, Action::Ask);
+}

@@ -1,10 +1,12 @@
 //! `After::Each`: every position that violates `G f` is reported, for every binding that fails there.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lictor_logic::{
-    After, Arena, Ending, Fact, Facts, Formula, Moment, Monitor, MonitorSet, Time, Value, Verdict, Witness, Word,
-    evaluate,
+    After, Arena, Atom, Ending, Fact, Facts, Formula, Moment, Monitor, MonitorSet, Term, Time, Value, Verdict, Witness,
+    Word, evaluate,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -122,6 +124,85 @@ fn after_each_reports_every_failing_position() {
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// Makes facts unknown, whether they hold or not, and returns the traces of all resolutions.
+fn doubt(trace: &mut [Facts], doubtful: &[(usize, u8)]) -> Vec<Vec<Facts>> {
+    let mut resolutions = vec![trace.to_vec()];
+    for (place, fact) in doubtful {
+        let place = place % trace.len();
+        let fact = match fact % 7 {
+            6 => Fact::new("r", []),
+            bit => Fact::new(if bit < 3 { "p" } else { "q" }, [Value::Integer(i64::from(bit % 3) + 1)]),
+        };
+        let terms = fact.values.iter().cloned().map(Term::Value).collect();
+        let atom = Atom { name: Arc::clone(&fact.name), terms };
+        if trace[place].unknown.contains(&atom) {
+            continue;
+        }
+        trace[place].known.retain(|known| *known != fact);
+        trace[place].unknown.push(atom);
+        for mut resolution in std::mem::take(&mut resolutions) {
+            resolution[place].known.retain(|known| *known != fact);
+            resolutions.push(resolution.clone());
+            resolution[place].known.push(fact.clone());
+            resolutions.push(resolution);
+        }
+    }
+    resolutions
+}
+
+/// Unknown facts stay unknown, however long ago: a position is reported if every resolution violates it, and may break
+/// if some does, independent of what other positions may have broken.
+#[test]
+fn after_each_keeps_every_resolution_of_unknowns() {
+    let mut runner = TestRunner::new(Config { cases: 3000, ..Config::default() });
+    let doubtful = prop::collection::vec((0usize..12, 0u8..7), 1..5);
+    let strategy = (0..BODIES.len(), positions(), doubtful);
+    let (certain, possible) = (Cell::new(0), Cell::new(0));
+    runner
+        .run(&strategy, |(body, coded, doubtful)| {
+            let mut trace = trace(&coded);
+            let resolutions = doubt(&mut trace, &doubtful);
+            let body = BODIES[body];
+            // For each value, how many resolutions fail at each position.
+            let count = |value: i64| {
+                let mut counts = vec![0; trace.len()];
+                for resolution in &resolutions {
+                    let mut arena = Arena::new();
+                    let formula = arena.parse(&body.replace("(x)", &format!("({value})"))).unwrap();
+                    for place in find_failing(&mut arena, formula, resolution) {
+                        counts[place - 1] += 1;
+                    }
+                }
+                counts
+            };
+            let counts = [1, 2, 3, 99].map(count);
+            let follow = |text: &str, counts: &[Vec<usize>]| {
+                let mut arena = Arena::new();
+                let formula = arena.parse(text).unwrap();
+                let mut monitors = MonitorSet::new();
+                let id = monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
+                let mut trace_state = monitors.start();
+                for (place, facts) in trace.iter().enumerate() {
+                    let may_break = counts.iter().any(|counts| counts[place] > 0);
+                    let breaks = counts.iter().any(|counts| counts[place] == resolutions.len());
+                    monitors.tick(&mut trace_state, Time(facts.time.unwrap().0 - 1));
+                    let found = monitors.may_break(&trace_state, id, facts);
+                    prop_assert_eq!(found, may_break, "{} may break at {} of {:?}", text, place + 1, trace);
+                    let decided = monitors.step(&mut trace_state, facts);
+                    let found = decided.iter().any(|decided| decided.verdict == Verdict::Violated);
+                    prop_assert_eq!(found, breaks, "{} breaks at {} of {:?}", text, place + 1, trace);
+                    certain.set(certain.get() + usize::from(breaks));
+                    possible.set(possible.get() + usize::from(may_break && !breaks));
+                }
+                Ok(())
+            };
+            follow(&format!("G({})", body.replace("(x)", "(1)")), &counts[..1])?;
+            follow(&format!("G forall x. ({body})"), &counts)
+        })
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(certain.get() > 1_000 && possible.get() > 1_000, "{certain:?} certain, {possible:?} possible");
+}
+
 #[test]
 fn monitor_each_refuses_other_shapes() {
     for formula in ["F a", "G(a -> F b)", "a", "G a & G b", "exists x. G p(x)"] {
@@ -165,4 +246,19 @@ fn residual_shows_no_excuse() {
             monitors.step(&mut trace_state, &Facts::parse("pay(1)").unwrap());
         }
     }
+}
+
+/// A position before the clock of its trace happens at that clock, as in a step.
+#[test]
+fn may_break_never_goes_back_in_time() {
+    let mut arena = Arena::new();
+    let formula = arena.parse("G(p -> !(O[1s,4s] r))").unwrap();
+    let mut monitors = MonitorSet::new();
+    let id = monitors.add(Monitor::with_after(&arena, formula, After::Each).unwrap());
+    let mut trace_state = monitors.start();
+    monitors.step(&mut trace_state, &Facts::parse("r").unwrap().with_time(Time::from_seconds(1)));
+    monitors.tick(&mut trace_state, Time::from_seconds(2));
+    let late = Facts::parse("p").unwrap().with_time(Time::from_seconds(1));
+    assert!(monitors.may_break(&trace_state, id, &late));
+    assert_eq!(monitors.step(&mut trace_state, &late).len(), 1);
 }
