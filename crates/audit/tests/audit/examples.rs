@@ -3,7 +3,7 @@
 
 mod shopper;
 mod trac;
-mod trac_rules;
+mod trac_properties;
 
 use std::path::{Path, PathBuf};
 
