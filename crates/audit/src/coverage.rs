@@ -100,14 +100,23 @@ impl SeenFacts {
     pub(crate) fn into_coverage(self, judge: &Judge, silent_sessions: usize) -> LogCoverage {
         let mut tools: Vec<Text> = self.tools.into_iter().collect();
         tools.sort_unstable();
-        let describe = |gap: PropertyGap| UnexercisedProperty {
-            property: Arc::clone(&judge.properties()[gap.property]),
-            missing: gap.missing.iter().map(|atom| describe_missing(atom, &tools)).collect(),
-            entirely: gap.is_unexercised,
-            lacking: match gap.lacks_evidence {
-                true => judge.properties()[gap.property].needs.clone(),
-                false => Vec::new(),
-            },
+        let describe = |gap: PropertyGap| {
+            let mut missing: Vec<MissingFact> = Vec::new();
+            for fact in gap.missing.iter().map(|atom| describe_missing(atom, &tools)) {
+                // Atoms that differ in their variables only are one fact here.
+                if !missing.contains(&fact) {
+                    missing.push(fact);
+                }
+            }
+            UnexercisedProperty {
+                property: Arc::clone(&judge.properties()[gap.property]),
+                missing,
+                entirely: gap.is_unexercised,
+                lacking: match gap.lacks_evidence {
+                    true => judge.properties()[gap.property].needs.clone(),
+                    false => Vec::new(),
+                },
+            }
         };
         LogCoverage { gaps: judge.find_gaps(&self.facts).into_iter().map(describe).collect(), silent_sessions }
     }

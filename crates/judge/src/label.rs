@@ -323,6 +323,10 @@ fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values,
             labels.push(discloses, &[values.get(&person(subject))]);
         }
     }
+    // A record that the event makes names its person, who is then not in `about.subjects`.
+    for subject in event.subjects.iter().flat_map(|_| about.subjects) {
+        labels.add(wants.subject, &[values.get(&person(subject))]);
+    }
 }
 
 /// Adds a request for erasure: an event of that kind, or a message that carries it as a label. The persons are those that

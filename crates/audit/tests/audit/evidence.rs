@@ -54,6 +54,19 @@ fn found(report: &Report) -> Vec<(&str, &str)> {
 }
 
 #[test]
+fn coverage_names_missing_fact_once() {
+    let policy = "
+lictor: 1
+name: agreed
+properties:
+  - {id: agreed, formula: 'always (tool_call -> (once agreed(_, 1) & once agreed & exists s. once agreed(s, _)))'}
+";
+    let coverage = run(policy, PLAIN).coverage;
+    let missing: Vec<&str> = coverage.gaps[0].missing.iter().map(|missing| missing.fact.as_str()).collect();
+    assert_eq!(missing, ["agreed", "agreed(_,1)"]);
+}
+
+#[test]
 fn property_without_evidence_is_not_judged() {
     let report = run(POLICY, PLAIN);
     assert_eq!(found(&report), [("no-wipe", "b")]);

@@ -3,13 +3,14 @@
 
 mod shopper;
 mod trac;
+mod trac_properties;
 
 use std::path::{Path, PathBuf};
 
 use lictor_audit::report::Report;
 use lictor_audit::{AuditOptions, audit};
 use lictor_decode::Format;
-use lictor_decode::input::{self, InputLimits};
+use lictor_decode::input::{self, Input, InputLimits};
 use lictor_judge::Judge;
 use lictor_policy::Policy;
 
@@ -29,12 +30,15 @@ fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Audits logs by the policy of an example.
-fn judged(example: &str, logs: &[PathBuf], format: Option<Format>) -> Report {
-    let loaded = Policy::load(&root().join("examples").join(example).join("policy.yaml"))
-        .unwrap_or_else(|problems| panic!("{problems}"));
-    let mut judge = Judge::new(&loaded.policy).unwrap();
+/// Audits logs by a policy under `examples/`.
+fn judged(policy: &str, logs: &[PathBuf], format: Option<Format>) -> Report {
     let paths: Vec<String> = logs.iter().map(|path| path.display().to_string()).collect();
-    let inputs = input::find(&paths, &InputLimits::default()).unwrap();
-    audit(&mut judge, &inputs, &AuditOptions::default().format(format), &()).unwrap()
+    judged_inputs(policy, &input::find(&paths, &InputLimits::default()).unwrap(), format)
+}
+
+/// Audits inputs by a policy under `examples/`.
+fn judged_inputs(policy: &str, inputs: &[Input], format: Option<Format>) -> Report {
+    let loaded = Policy::load(&root().join("examples").join(policy)).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut judge = Judge::new(&loaded.policy).unwrap();
+    audit(&mut judge, inputs, &AuditOptions::default().format(format), &()).unwrap()
 }

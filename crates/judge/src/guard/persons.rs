@@ -112,8 +112,17 @@ impl<'a> PersonCollector<'a> {
             texts.for_each(|text| self.recogniser.text(text, &mut self.found));
             for fact in proof.present.iter().chain(&proof.absent).filter_map(|fact| Fact::parse(fact).ok()) {
                 // The first value of these facts is a person, as the log named them.
-                let is_personal =
-                    matches!(&*fact.name, "discloses" | "consent" | "explicit_consent" | "withdraws" | "erasure");
+                let is_personal = matches!(
+                    &*fact.name,
+                    "discloses"
+                        | "subject"
+                        | "consent"
+                        | "explicit_consent"
+                        | "withdraws"
+                        | "erasure"
+                        | "erasure_done"
+                        | "erasure_requested"
+                );
                 if let (true, Some(Value::Text(first))) = (is_personal, fact.values.first()) {
                     self.given.insert(first.to_string());
                 }

@@ -6,7 +6,7 @@ use super::{judged, root};
 
 fn findings(dialogue: &str) -> Vec<Finding> {
     let log = root().join("examples/shopper").join(format!("{dialogue}.jsonl"));
-    judged("shopper", &[log], None).findings
+    judged("shopper/policy.yaml", &[log], None).findings
 }
 
 /// The one finding of a dialogue: its property, the events of its witness, and its values.
