@@ -49,6 +49,17 @@ fn session_in_metadata_of_a_request_is_used() {
 }
 
 #[test]
+fn messages_among_many_members_are_recognised() {
+    let line = r#"{"id":7,"source":"x","split":"train","score":0.5,"labels":["a"],"messages":[
+        {"role":"user","content":"refund it"},
+        {"role":"assistant","tool_calls":[{"id":"1","function":{"name":"refund","arguments":"{}"}}]}]}"#;
+    let value = lictor_json::parse_str(line).unwrap();
+    assert_eq!(Format::detect(&[value]), Some(Format::OpenaiChat));
+    assert_eq!(decode(None, Format::OpenaiChat, &[line]).events.len(), 2);
+    assert_eq!(sessions(&decode(Some("id"), Format::OpenaiChat, &[line])), ["7", "7"]);
+}
+
+#[test]
 fn session_key_names_another_member() {
     let lines = [
         r#"{"role":"user","content":"yes","meta":{"who":"a"}}"#,
