@@ -8,26 +8,9 @@ use std::path::Path;
 use lictor_decode::{DecodedEvents, Format};
 use lictor_event::Kind;
 
-use super::golden::{detected, files};
+use super::golden::detected;
+use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
-
-/// The formats of this family.
-const FRAMEWORKS: [&str; 14] = [
-    "bedrock",
-    "vercel",
-    "langchain",
-    "pydantic-ai",
-    "gemini",
-    "adk",
-    "swe-agent",
-    "openhands",
-    "inspect",
-    "jaeger",
-    "autogen",
-    "semantic-kernel",
-    "gemini-cli",
-    "openai-assistants",
-];
 
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
 const CASES: [(&str, usize, &str, usize); 53] = [
@@ -223,18 +206,16 @@ fn framework_logs_have_their_sessions_and_pairs() {
 
 #[test]
 fn framework_logs_are_all_counted() {
-    for format in FRAMEWORKS {
-        for file in files(format) {
-            let name = format!("{format}/{}", file.file_name().unwrap().to_string_lossy());
-            assert!(CASES.iter().any(|case| case.0 == name), "{name} is in no case");
-        }
+    for (format, file) in golden_files(|family| family == FormatFamily::Framework) {
+        let name = format!("{format}/{}", file.file_name().unwrap().to_string_lossy());
+        assert!(CASES.iter().any(|case| case.0 == name), "{name} is in no case");
     }
 }
 
 /// A record alone may be plain, so that OpenAI's format claims it; then it must make the same events.
 #[test]
 fn framework_record_alone_keeps_its_events() {
-    for file in FRAMEWORKS.iter().flat_map(|format| files(format)) {
+    for (_, file) in golden_files(|family| family == FormatFamily::Framework) {
         // The roles of this one depend on who wrote the first message.
         if file.ends_with("autogen/chat_messages.json") {
             continue;
