@@ -152,6 +152,23 @@ formats! {
 const MESSAGE_FORMATS: [Format; 5] =
     [Format::Bedrock, Format::Vercel, Format::Langchain, Format::SweAgent, Format::Autogen];
 
+/// The formats whose records name their session by a member, which the user may name. The others define sessions
+/// themselves: by traces, runs, or files of one session.
+const SESSION_KEY_FORMATS: [Format; 12] = [
+    Format::Native,
+    Format::OpenaiChat,
+    Format::OpenaiResponses,
+    Format::Anthropic,
+    Format::Bedrock,
+    Format::Gemini,
+    Format::Adk,
+    Format::Vercel,
+    Format::Langchain,
+    Format::PydanticAi,
+    Format::Autogen,
+    Format::SemanticKernel,
+];
+
 impl Format {
     /// Returns the format of a name.
     pub fn named(name: &str) -> Option<Format> {
@@ -167,8 +184,17 @@ impl Format {
         }
     }
 
-    /// Returns a decoder for one file whose records name their session by a member at this path.
+    /// Whether the user may name the member by which records name their session.
+    pub fn takes_session_key(self) -> bool {
+        SESSION_KEY_FORMATS.contains(&self)
+    }
+
+    /// Returns a decoder for one file whose records name their session by a member at this path. A format that defines
+    /// sessions itself ignores the path ([`Format::takes_session_key`]).
     pub fn decoder_by_session_key(self, key: &str) -> Box<dyn Decoder> {
+        if !self.takes_session_key() {
+            return self.decoder();
+        }
         let target = if self == Format::Native { "session" } else { SESSION_KEYS[0] };
         Box::new(SessionKeyDecoder::new(self.decoder(), key, target))
     }
