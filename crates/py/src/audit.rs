@@ -56,9 +56,12 @@ impl AuditArguments<'_> {
     }
 }
 
-fn run(mut judge: Judge, inputs: &[Input], options: &AuditOptions) -> PyResult<Report> {
+fn run(mut judge: Judge, fingerprint: String, inputs: &[Input], options: &AuditOptions) -> PyResult<Report> {
     match audit(&mut judge, inputs, options, &()) {
-        Ok(found) => Ok(Report(found)),
+        Ok(mut found) => {
+            found.origin.fingerprint = Some(fingerprint.into());
+            Ok(Report(found))
+        }
         Err(AuditError::NoEvents { faults, files }) => {
             let mut message = AuditError::NoEvents { faults: faults.clone(), files }.to_string();
             for fault in faults.iter().take(20) {
@@ -79,7 +82,7 @@ pub(crate) fn audit_logs(
     policy: &Bound<'_, PyAny>,
     wanted: AuditArguments<'_>,
 ) -> PyResult<Report> {
-    let judge = Policy::given(policy, Policy::judge)?;
+    let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
     let options = wanted.options()?;
     let mut inputs = match paths.is_empty() {
         true => Vec::new(),
@@ -96,7 +99,7 @@ pub(crate) fn audit_logs(
         }
         inputs.push(Input::from_bytes(name, lines.into_bytes()));
     }
-    py.detach(|| run(judge, &inputs, &options))
+    py.detach(|| run(judge, fingerprint, &inputs, &options))
 }
 
 /// Returns the error of a record that is not JSON, with its place in the trace.
