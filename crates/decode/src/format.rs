@@ -114,17 +114,17 @@ formats! {
     A2a "a2a" a2a A2aDecoder false,
     /// Model Context Protocol: JSON-RPC messages, with or without their HTTP envelope.
     Mcp "mcp" mcp McpDecoder false,
-    /// Amazon Bedrock Converse: messages, requests, responses, invocation logs.
+    /// Amazon Bedrock Converse: messages, requests, responses, streams, invocation logs.
     Bedrock "bedrock" bedrock BedrockDecoder false,
     /// Vercel AI SDK: model messages and messages of its user interface.
     Vercel "vercel" vercel VercelDecoder false,
-    /// LangChain messages, LangGraph states, checkpoints and streams.
+    /// LangChain messages and events, LangGraph states, checkpoints and streams.
     Langchain "langchain" langchain LangchainDecoder false,
     /// Pydantic AI messages.
     PydanticAi "pydantic-ai" pydantic_ai PydanticAiDecoder false,
     /// Gemini: contents, requests, responses.
     Gemini "gemini" gemini GeminiDecoder false,
-    /// Agent Development Kit: sessions and events.
+    /// Agent Development Kit: sessions, events and eval sets.
     Adk "adk" adk AdkDecoder false,
     /// Trajectories of SWE-agent and mini-SWE-agent.
     SweAgent "swe-agent" swe_agent SweAgentDecoder false,

@@ -13,9 +13,13 @@ use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
 
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
-const CASES: [(&str, usize, &str, usize); 53] = [
+const CASES: [(&str, usize, &str, usize); 62] = [
     ("adk/events.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
+    ("adk/old.evalset.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
+    ("adk/old.test.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/session.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
+    ("adk/shop.evalset.json", 2, "assistant_message=3 tool_call=4 tool_result=3 user_message=3", 0),
+    ("adk/shop.evalset_result.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=1", 0),
     ("autogen/chat_messages.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/chat_result.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/messages.jsonl", 1, "assistant_message=2 handoff=1 tool_call=3 tool_result=1 user_message=1", 1),
@@ -34,6 +38,15 @@ const CASES: [(&str, usize, &str, usize); 53] = [
         2,
     ),
     ("bedrock/messages.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=2", 2),
+    ("bedrock/stream.jsonl", 1, "assistant_message=2 tool_call=2 tool_definitions=1 tool_result=2 user_message=1", 0),
+    (
+        "bedrock/stream_exchanges.jsonl",
+        1,
+        "assistant_message=2 tool_call=2 tool_definitions=1 tool_result=2 user_message=1",
+        0,
+    ),
+    ("bedrock/stream_truncated.jsonl", 1, "assistant_message=1 tool_call=1", 1),
+    ("gemini-cli/session.json", 1, "assistant_message=2 error=1 tool_call=3 tool_result=2 user_message=1", 1),
     ("gemini/contents.json", 1, "assistant_message=2 tool_call=4 tool_result=4 user_message=1", 0),
     (
         "gemini/exchange.jsonl",
@@ -55,7 +68,6 @@ const CASES: [(&str, usize, &str, usize); 53] = [
         "assistant_message=1 system_message=1 tool_call=1 tool_definitions=1 user_message=1",
         0,
     ),
-    ("gemini-cli/session.json", 1, "assistant_message=2 error=1 tool_call=3 tool_result=2 user_message=1", 1),
     (
         "inspect/deflate.eval",
         2,
@@ -76,6 +88,8 @@ const CASES: [(&str, usize, &str, usize); 53] = [
     ),
     ("jaeger/export.json", 1, "tool_call=2 tool_result=2 user_message=1", 0),
     ("jaeger/spans.jsonl", 1, "tool_call=2 tool_result=2 user_message=1", 0),
+    ("langchain/astream_events.jsonl", 2, "assistant_message=2 tool_call=4 tool_result=4 user_message=1", 0),
+    ("langchain/astream_events_serialized.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("langchain/checkpoint.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=1", 1),
     (
         "langchain/constructors.json",
