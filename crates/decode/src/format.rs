@@ -128,7 +128,7 @@ formats! {
     Adk "adk" adk AdkDecoder false,
     /// Trajectories of SWE-agent and mini-SWE-agent.
     SweAgent "swe-agent" swe_agent SweAgentDecoder false,
-    /// AutoGen messages, team states and chat results.
+    /// AutoGen messages, team states and chat results; events of AG2.
     Autogen "autogen" autogen AutogenDecoder false,
     /// Chat histories of Semantic Kernel.
     SemanticKernel "semantic-kernel" semantic_kernel SemanticKernelDecoder false,

@@ -86,9 +86,7 @@ pub(crate) fn audit_logs(
     let options = wanted.options()?;
     let mut inputs = match paths.is_empty() {
         true => Vec::new(),
-        false => py
-            .detach(|| input::find(&paths, options.input_limits()))
-            .map_err(|error| Error::Audit.with(error))?,
+        false => py.detach(|| input::find(&paths, options.input_limits())).map_err(|error| Error::Audit.with(error))?,
     };
     for (name, events) in traces {
         let mut lines = String::new();

@@ -216,7 +216,9 @@ pub(crate) fn note_unused_key(session_key: Option<&str>, files: &[FileReport]) {
     let Some(key) = session_key else { return };
     let formats: BTreeSet<Format> = files.iter().map(|file| file.format).collect();
     for format in formats.into_iter().filter(|format| !format.takes_session_key()) {
-        complaint::note(&format!("--session-key {key}: not used for {format} logs, which name their sessions themselves"));
+        complaint::note(&format!(
+            "--session-key {key}: not used for {format} logs, which name their sessions themselves"
+        ));
     }
 }
 

@@ -13,13 +13,15 @@ use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
 
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
-const CASES: [(&str, usize, &str, usize); 62] = [
+const CASES: [(&str, usize, &str, usize); 64] = [
     ("adk/events.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("adk/old.evalset.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/old.test.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/session.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("adk/shop.evalset.json", 2, "assistant_message=3 tool_call=4 tool_result=3 user_message=3", 0),
     ("adk/shop.evalset_result.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=1", 0),
+    ("autogen/ag2_events.jsonl", 1, "assistant_message=1 tool_call=2 tool_result=2 user_message=1", 0),
+    ("autogen/ag2_run.jsonl", 1, "assistant_message=2 handoff=1 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/chat_messages.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/chat_result.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/messages.jsonl", 1, "assistant_message=2 handoff=1 tool_call=3 tool_result=1 user_message=1", 1),
