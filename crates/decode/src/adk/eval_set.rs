@@ -37,12 +37,12 @@ fn list_cases(value: &Json) -> Option<&[Json]> {
 
 /// Whether a value is a case, a case of an older file, or the result of a case.
 fn is_case(value: &Json) -> bool {
-    let is_named = member(value, &["evalId", "eval_id"]).is_some();
     let is_old = value.text("name").is_some()
         && value.get("data").and_then(Json::as_array).is_some_and(|list| list.iter().any(is_invocation));
-    is_named && (value.get("conversation").is_some() || list_results(value).is_some())
-        || is_named && member(value, &["conversationScenario", "conversation_scenario"]).is_some()
-        || is_old
+    let has_content = value.get("conversation").is_some()
+        || list_results(value).is_some()
+        || member(value, &["conversationScenario", "conversation_scenario"]).is_some();
+    is_old || has_content && member(value, &["evalId", "eval_id"]).is_some()
 }
 
 /// Returns the result of each invocation of a case.

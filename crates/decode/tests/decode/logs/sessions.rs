@@ -95,7 +95,7 @@ fn session_key_names_another_member() {
 
 /// In each golden log a member is added to every record: it names sessions if, and only if, the format says so.
 #[test]
-fn session_key_is_used_by_formats_that_say_so() {
+fn session_key_is_used_where_format_says() {
     let mut uses: BTreeMap<Format, bool> = BTreeMap::new();
     for (format, file) in golden_files(|_| true) {
         let mut decoder = format.decoder_by_session_key("planted");
