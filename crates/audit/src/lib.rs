@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::report::{FileReport, Report};
+use crate::report::{FileReport, Report, ReportOrigin};
 use coverage::SeenFacts;
 pub use coverage::{LogCoverage, MissingFact, UnexercisedProperty};
 pub use inventory::{Inventory, ToolUse, take_inventory};
@@ -198,6 +198,7 @@ fn run(
         known,
         coverage: seen.into_coverage(judge, silent_sessions),
         join: joins.report(),
+        origin: ReportOrigin::default(),
     };
     mark_accepted(&mut report.findings, judge.suppressions(), options.today);
     Ok(report)

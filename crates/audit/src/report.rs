@@ -13,6 +13,7 @@ mod json_layout;
 pub mod jsonl;
 pub mod junit;
 pub mod markdown;
+mod origin;
 pub mod sarif;
 pub mod text;
 mod totals;
@@ -31,6 +32,7 @@ use lictor_json::Text;
 use lictor_judge::finding::Finding;
 use lictor_policy::Property;
 
+pub use origin::ReportOrigin;
 pub(crate) use totals::SessionPlaces;
 pub use totals::Totals;
 
@@ -58,6 +60,8 @@ pub struct Report {
     pub coverage: LogCoverage,
     /// How entries of other systems were joined to the logs.
     pub join: JoinReport,
+    /// Where the report comes from; an audit leaves it empty, for its caller to fill.
+    pub origin: ReportOrigin,
 }
 
 /// A file that was read.

@@ -236,7 +236,8 @@ pub(crate) struct AuditArgs {
 
     /// Member by which records name their session, instead of the usual ones (`session_id`, `conversation_id`, …)
     ///
-    /// A path such as `metadata.chat` is followed. Records without it are reported.
+    /// A path such as `metadata.chat` is followed. Records without it are reported. Spans, runs and sessions of coding
+    /// agents name their sessions themselves: a note says that the key is not used.
     #[arg(long, value_name = "PATH")]
     pub(crate) session_key: Option<String>,
 
@@ -383,6 +384,14 @@ pub(crate) struct DiffArgs {
     /// Format of the logs, instead of detecting it
     #[arg(long, value_name = "NAME")]
     pub(crate) input_format: Option<String>,
+
+    /// Member by which records name their session, instead of the usual ones
+    #[arg(long, value_name = "PATH")]
+    pub(crate) session_key: Option<String>,
+
+    /// Join events of other systems, such as approvals and consents, to the sessions they belong to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) join: Vec<String>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]

@@ -25,7 +25,8 @@ use crate::exit::Outcome;
 /// Runs the command and returns its exit code. The first argument is the name of the program. Data goes to `out`,
 /// messages to standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u8 {
-    let args = match args::parse(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let args = match args::parse(arguments.iter().cloned()) {
         Ok(args) => args,
         Err(error) => {
             // Clap returns help and version as errors as well; it prints each to the right stream.
@@ -34,7 +35,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u
         }
     };
     let mut out = BufWriter::new(out);
-    let result = run(&args.command, &mut out).and_then(|outcome| {
+    let result = run(&args.command, &arguments, &mut out).and_then(|outcome| {
         out.flush()?;
         Ok(outcome)
     });
@@ -51,13 +52,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u
     }
 }
 
-fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn run(command: &Command, arguments: &[OsString], out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match command {
         Command::Eval(args) => commands::eval::run(args, out),
         Command::Explain(args) => commands::explain::run(args, out),
         Command::Check(args) => commands::check::run(args, out),
         Command::Patterns(args) => commands::patterns::run(args, out),
-        Command::Audit(args) => commands::audit::run(args, out),
+        Command::Audit(args) => commands::audit::run(args, arguments, out),
         Command::Guard(args) => commands::guard::run(args, out),
         Command::Serve(args) => commands::serve::run(args),
         Command::Approvals(args) => commands::serve::approvals(args, out),

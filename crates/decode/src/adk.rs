@@ -1,10 +1,13 @@
-//! Sessions and events of the Agent Development Kit.
+//! Sessions, events and eval sets of the Agent Development Kit.
 //!
 //! An event has an author and a content in Gemini's shape. A dump of a session lists its events and names the session;
 //! a list of events alone is one session. Partial events are pieces of a later one, which repeats them.
 
+mod eval_set;
+
 use super::gemini::{self, member};
 use super::message_log::{MessageLog, MessageLogDecoder, Reading, Turn, read_time};
+use eval_set::{is_eval, is_invocation, read_invocation};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -17,7 +20,7 @@ pub(super) struct AdkLog {}
 
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
-    is_event(value) || list_events(value).is_some_and(|events| events.iter().any(is_event))
+    is_event(value) || is_eval(value) || list_events(value).is_some_and(|events| events.iter().any(is_event))
 }
 
 fn is_event(value: &Json) -> bool {
@@ -32,6 +35,9 @@ fn list_events(value: &Json) -> Option<&[Json]> {
 impl MessageLog for AdkLog {
     fn find_turns(value: &Json) -> Vec<Turn<'_>> {
         let session = value.get("events").and(value.get("id")).and_then(Json::as_str);
+        if is_eval(value) {
+            return eval_set::find_turns(value);
+        }
         match list_events(value) {
             Some(events) => vec![Turn { session: session.map(Text::from), ..Turn::from_history(events) }],
             None if is_event(value) => {
@@ -43,6 +49,9 @@ impl MessageLog for AdkLog {
     }
 
     fn read_message(event: &Json, reading: &mut Reading) {
+        if is_invocation(event) || event.text("query").is_some() {
+            return read_invocation(event, reading);
+        }
         if !is_event(event) {
             return reading.push_unknown(event);
         }

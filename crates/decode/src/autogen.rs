@@ -1,13 +1,16 @@
-//! AutoGen: messages of agent chats, states of teams, contexts of models, and chat results of version 0.2.
+//! AutoGen: messages of agent chats, states of teams, contexts of models, chat results of version 0.2, and events of AG2.
 //!
 //! A message says what it is in `type` and who wrote it in `source`. The thread of a team's manager has all messages of
 //! the team; without one, the contexts of its agents are read, each a conversation. In a chat result of version 0.2 the
 //! roles are those that the agent that began the chat sees: its own messages are `assistant`. They are turned around.
 
+mod ag2;
+
 use super::chat;
 use super::content::Content;
 use super::dialect::fill_answer;
 use super::message_log::{MessageLog, MessageLogDecoder, Part, Reading, Turn, read_time, tool_result};
+use ag2::{is_ag2_event, read_ag2_event};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -45,7 +48,7 @@ pub(super) struct AutogenLog {}
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
     let is_own = |turn: &Turn<'_>| turn.messages.iter().any(|message| is_message(message) || is_old_answer(message));
-    is_chat_result(value) || AutogenLog::find_turns(value).iter().any(is_own)
+    is_chat_result(value) || is_ag2_event(value) || AutogenLog::find_turns(value).iter().any(is_own)
 }
 
 fn is_message(value: &Json) -> bool {
@@ -71,6 +74,9 @@ impl MessageLog for AutogenLog {
         if let Some(states) = value.get("agent_states").and_then(Json::as_object) {
             return find_state(states);
         }
+        if is_ag2_event(value) {
+            return vec![Turn::from_message(value)];
+        }
         let lists = ["messages", "chat_history", "message_thread", "llm_context.messages", "llm_messages"];
         let list = lists.iter().find_map(|path| value.at(path)).unwrap_or(value).as_array();
         match list {
@@ -83,6 +89,7 @@ impl MessageLog for AutogenLog {
     fn read_message(message: &Json, reading: &mut Reading) {
         reading.time = message.get("created_at").and_then(read_time);
         let is_known = match message.text("type") {
+            Some(_) if is_ag2_event(message) => read_ag2_event(message, reading),
             Some(name) if is_message(message) => read_typed(name, message, reading),
             _ => read_old(message, reading),
         };

@@ -1,11 +1,15 @@
-//! Amazon Bedrock Converse: messages, requests, responses, both in one envelope, and invocation logs.
+//! Amazon Bedrock Converse: messages, requests, responses, both in one envelope, recorded streams, and invocation logs.
 //!
 //! A block of a message is an object with one key that says what it is (`text`, `toolUse`, `toolResult`). Strands agents
 //! keep their messages in the same shape. An invocation log of `InvokeModel` holds the body of the model's own
 //! interface: Anthropic's are read, others are reported.
 
+mod converse_stream;
+
 use super::message_log::{MessageLog, MessageLogDecoder, Part, Reading, Turn, find_exchange, tool_result};
-use super::{chat, envelope};
+use super::openai_chat::truncation_fault;
+use super::{DecodedEvents, Decoder, LogRecord, chat, envelope};
+use converse_stream::{StreamedMessage, has_events, join_streams, read_event};
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{Json, Text};
 
@@ -25,7 +29,53 @@ const BLOCKS: [&str; 8] = [
 ];
 
 /// Decodes the records of one file.
-pub(super) type BedrockDecoder = MessageLogDecoder<BedrockLog>;
+#[derive(Debug, Default)]
+pub(super) struct BedrockDecoder {
+    messages: MessageLogDecoder<BedrockLog>,
+    /// The message of a stream whose end was not yet read, and the record that began it.
+    stream: Option<(StreamedMessage, LogRecord)>,
+}
+
+impl Decoder for BedrockDecoder {
+    fn checks_parts(&self) -> bool {
+        true
+    }
+
+    fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
+        let Some((key, content)) = read_event(&record.value) else {
+            self.end_stream(false, out);
+            join_streams(&mut record.value);
+            return self.messages.record(record, out);
+        };
+        if key == "messageStart" {
+            self.end_stream(false, out);
+        }
+        // What comes after the end of a message is not a part of another.
+        if key != "metadata" {
+            let begin = || (StreamedMessage::default(), LogRecord { value: Json::Null, ..record.clone() });
+            self.stream.get_or_insert_with(begin).0.add(key, content);
+        }
+        if key == "messageStop" {
+            self.end_stream(true, out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut DecodedEvents) {
+        self.end_stream(false, out);
+        self.messages.finish(out);
+    }
+}
+
+impl BedrockDecoder {
+    /// Takes the message of a stream, as far as it came.
+    fn end_stream(&mut self, is_complete: bool, out: &mut DecodedEvents) {
+        let Some((message, record)) = self.stream.take() else { return };
+        if !is_complete {
+            out.faults.push(truncation_fault(&record.file, record.line));
+        }
+        self.messages.take_turn(Turn::from_message(&message.into_json()), &record, out);
+    }
+}
 
 /// The shape of Bedrock's messages.
 #[derive(Debug, Default)]
@@ -33,7 +83,9 @@ pub(super) struct BedrockLog {}
 
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
-    is_part(value) || envelope::open_envelope(value).is_some_and(|exchange| exchange.parts().any(is_part))
+    is_part(value)
+        || has_events(value)
+        || envelope::open_envelope(value).is_some_and(|exchange| exchange.parts().any(is_part))
 }
 
 fn is_part(value: &Json) -> bool {

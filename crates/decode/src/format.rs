@@ -114,21 +114,21 @@ formats! {
     A2a "a2a" a2a A2aDecoder false,
     /// Model Context Protocol: JSON-RPC messages, with or without their HTTP envelope.
     Mcp "mcp" mcp McpDecoder false,
-    /// Amazon Bedrock Converse: messages, requests, responses, invocation logs.
+    /// Amazon Bedrock Converse: messages, requests, responses, streams, invocation logs.
     Bedrock "bedrock" bedrock BedrockDecoder false,
     /// Vercel AI SDK: model messages and messages of its user interface.
     Vercel "vercel" vercel VercelDecoder false,
-    /// LangChain messages, LangGraph states, checkpoints and streams.
+    /// LangChain messages and events, LangGraph states, checkpoints and streams.
     Langchain "langchain" langchain LangchainDecoder false,
     /// Pydantic AI messages.
     PydanticAi "pydantic-ai" pydantic_ai PydanticAiDecoder false,
     /// Gemini: contents, requests, responses.
     Gemini "gemini" gemini GeminiDecoder false,
-    /// Agent Development Kit: sessions and events.
+    /// Agent Development Kit: sessions, events and eval sets.
     Adk "adk" adk AdkDecoder false,
     /// Trajectories of SWE-agent and mini-SWE-agent.
     SweAgent "swe-agent" swe_agent SweAgentDecoder false,
-    /// AutoGen messages, team states and chat results.
+    /// AutoGen messages, team states and chat results; events of AG2.
     Autogen "autogen" autogen AutogenDecoder false,
     /// Chat histories of Semantic Kernel.
     SemanticKernel "semantic-kernel" semantic_kernel SemanticKernelDecoder false,
@@ -152,6 +152,23 @@ formats! {
 const MESSAGE_FORMATS: [Format; 5] =
     [Format::Bedrock, Format::Vercel, Format::Langchain, Format::SweAgent, Format::Autogen];
 
+/// The formats whose records name their session by a member, which the user may name. The others define sessions
+/// themselves: by traces, runs, or files of one session.
+const SESSION_KEY_FORMATS: [Format; 12] = [
+    Format::Native,
+    Format::OpenaiChat,
+    Format::OpenaiResponses,
+    Format::Anthropic,
+    Format::Bedrock,
+    Format::Gemini,
+    Format::Adk,
+    Format::Vercel,
+    Format::Langchain,
+    Format::PydanticAi,
+    Format::Autogen,
+    Format::SemanticKernel,
+];
+
 impl Format {
     /// Returns the format of a name.
     pub fn named(name: &str) -> Option<Format> {
@@ -167,8 +184,17 @@ impl Format {
         }
     }
 
-    /// Returns a decoder for one file whose records name their session by a member at this path.
+    /// Whether the user may name the member by which records name their session.
+    pub fn takes_session_key(self) -> bool {
+        SESSION_KEY_FORMATS.contains(&self)
+    }
+
+    /// Returns a decoder for one file whose records name their session by a member at this path. A format that defines
+    /// sessions itself ignores the path ([`Format::takes_session_key`]).
     pub fn decoder_by_session_key(self, key: &str) -> Box<dyn Decoder> {
+        if !self.takes_session_key() {
+            return self.decoder();
+        }
         let target = if self == Format::Native { "session" } else { SESSION_KEYS[0] };
         Box::new(SessionKeyDecoder::new(self.decoder(), key, target))
     }

@@ -3,7 +3,9 @@
 //! A message comes in four shapes: its fields (`{"type": "ai", "content": …}`), `messages_to_dict` (`{"type", "data"}`),
 //! a serialized constructor (`{"lc": 1, "id": […, "AIMessage"], "kwargs": …}`), and OpenAI's. LangGraph keeps messages in
 //! states, checkpoints and streams; the thread that these name is the session. A state repeats the whole history, the
-//! update of a node continues it.
+//! update of a node continues it. Events of `astream_events` hold the same messages.
+
+mod run_event;
 
 use std::collections::HashSet;
 
@@ -12,6 +14,7 @@ use super::dialect::fill_answer;
 use super::message_log::{MessageLog, MessageLogDecoder, Part, Reading, Turn, tool_result};
 use lictor_event::{Kind, content_hash, parse_time};
 use lictor_json::{Json, Text};
+use run_event::{find_turn, is_run_event, read_run_event};
 
 /// Where a record names its thread.
 const THREAD_PATHS: [&str; 5] = [
@@ -36,7 +39,7 @@ pub(super) struct LangchainLog {}
 /// Whether a record is of this format.
 pub(super) fn recognises(value: &Json) -> bool {
     let is_own = |turn: &Turn<'_>| turn.messages.iter().any(|message| is_message(message));
-    LangchainLog::find_turns(value).iter().any(is_own)
+    is_run_event(value) || LangchainLog::find_turns(value).iter().any(is_own)
 }
 
 /// Whether a value is a message that only this framework writes.
@@ -80,6 +83,9 @@ impl MessageLog for LangchainLog {
     }
 
     fn read_message(message: &Json, reading: &mut Reading) {
+        if is_run_event(message) {
+            return read_run_event(message, reading);
+        }
         let (name, fields) = match message.get("lc") {
             Some(_) => (class_name(message), message.get("kwargs")),
             None => (message.text("type"), message.get("data").filter(|data| data.get("content").is_some())),
@@ -126,6 +132,7 @@ fn find_messages(value: &Json) -> Vec<Turn<'_>> {
             _ => Vec::new(),
         },
         value if is_message(value) => vec![Turn::from_message(value)],
+        value if is_run_event(value) => vec![find_turn(value)],
         value => {
             let states: Vec<Turn<'_>> = STATE_PATHS.iter().filter_map(|path| find_state(value, path)).collect();
             if states.is_empty() { find_updates(value) } else { states }

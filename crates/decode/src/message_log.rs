@@ -134,7 +134,8 @@ impl<L: MessageLog> Decoder for MessageLogDecoder<L> {
 }
 
 impl<L: MessageLog> MessageLogDecoder<L> {
-    fn take_turn(&mut self, turn: Turn<'_>, record: &LogRecord, out: &mut DecodedEvents) {
+    /// Takes the turn of a record.
+    pub(super) fn take_turn(&mut self, turn: Turn<'_>, record: &LogRecord, out: &mut DecodedEvents) {
         let stamp = Stamp::new(record, turn.time);
         if !turn.is_stream {
             self.close_stream(out);

@@ -13,6 +13,7 @@ use lictor_logic::Time;
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
 use super::openai_chat::failure_event;
+use super::session_key::LoneMessages;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use item::is_item;
 pub(super) use item::read_item;
@@ -70,6 +71,7 @@ pub(super) struct OpenaiResponsesDecoder {
     /// The events of each item that has an id, for requests that refer to it.
     items: HashMap<Text, Vec<Event>>,
     stream: Option<ResponseStream>,
+    lone: LoneMessages,
 }
 
 impl Decoder for OpenaiResponsesDecoder {
@@ -88,12 +90,19 @@ impl Decoder for OpenaiResponsesDecoder {
                     None => {}
                 }
             }
-            _ => self.take_part(&record.value, None, &record, out),
+            _ => {
+                let value = &record.value;
+                let is_whole = is_stream_payload(value) || is_request(value) || is_response(value);
+                let is_lone = value.as_object().is_some() && !is_whole;
+                let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
+                self.take_part(value, session.as_deref(), &record, out);
+            }
         }
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.end_stream(out);
+        out.faults.extend(self.lone.fault());
     }
 }
 
@@ -148,25 +157,18 @@ impl OpenaiResponsesDecoder {
             _ => {}
         }
         let definitions = value.get("tools").cloned();
-        let before = value.text("previous_response_id").and_then(|id| self.responses.get(id).copied());
-        if let (Some(index), None) = (before, session) {
-            return self.conversations.take_continuation(
-                index,
-                Request { session: None, definitions, events },
-                stamp,
-                out,
-            );
-        }
         // The history that the service keeps is not sent again.
-        if let Some(name) = find_conversation(value) {
-            self.conversations.enter_session(name, stamp);
-            let index = self.conversations.current();
-            return self.conversations.take_continuation(
-                index,
-                Request { session: None, definitions, events },
-                stamp,
-                out,
-            );
+        let previous = value.text("previous_response_id");
+        let kept = match (previous.and_then(|id| self.responses.get(id).copied()), session) {
+            (Some(index), None) => Some(index),
+            _ => find_conversation(value).or(session.filter(|_| previous.is_some())).map(|name| {
+                self.conversations.enter_session(name, stamp);
+                self.conversations.current()
+            }),
+        };
+        if let Some(index) = kept {
+            let request = Request { session: None, definitions, events };
+            return self.conversations.take_continuation(index, request, stamp, out);
         }
         self.conversations.take_request(Request { session: session.map(Text::from), definitions, events }, stamp, out);
     }

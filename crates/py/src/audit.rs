@@ -56,9 +56,12 @@ impl AuditArguments<'_> {
     }
 }
 
-fn run(mut judge: Judge, inputs: &[Input], options: &AuditOptions) -> PyResult<Report> {
+fn run(mut judge: Judge, fingerprint: String, inputs: &[Input], options: &AuditOptions) -> PyResult<Report> {
     match audit(&mut judge, inputs, options, &()) {
-        Ok(found) => Ok(Report(found)),
+        Ok(mut found) => {
+            found.origin.fingerprint = Some(fingerprint.into());
+            Ok(Report(found))
+        }
         Err(AuditError::NoEvents { faults, files }) => {
             let mut message = AuditError::NoEvents { faults: faults.clone(), files }.to_string();
             for fault in faults.iter().take(20) {
@@ -70,42 +73,36 @@ fn run(mut judge: Judge, inputs: &[Input], options: &AuditOptions) -> PyResult<R
     }
 }
 
-/// Judges files, folders and globs.
+/// Judges files, folders and globs, and traces in memory: each a name and its events.
 #[pyfunction]
-pub(crate) fn audit_paths(
+pub(crate) fn audit_logs(
     py: Python<'_>,
     paths: Vec<String>,
-    policy: &Bound<'_, PyAny>,
-    wanted: AuditArguments<'_>,
-) -> PyResult<Report> {
-    let judge = Policy::given(policy, Policy::judge)?;
-    let options = wanted.options()?;
-    py.detach(|| {
-        let inputs = input::find(&paths, options.input_limits()).map_err(|error| Error::Audit.with(error))?;
-        run(judge, &inputs, &options)
-    })
-}
-
-/// Judges traces in memory: each a name and its events.
-#[pyfunction]
-pub(crate) fn audit_events(
-    py: Python<'_>,
     traces: Vec<(String, Bound<'_, PyAny>)>,
     policy: &Bound<'_, PyAny>,
     wanted: AuditArguments<'_>,
 ) -> PyResult<Report> {
-    let judge = Policy::given(policy, Policy::judge)?;
+    let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
     let options = wanted.options()?;
-    let mut inputs = Vec::with_capacity(traces.len());
+    let mut inputs = match paths.is_empty() {
+        true => Vec::new(),
+        false => py.detach(|| input::find(&paths, options.input_limits())).map_err(|error| Error::Audit.with(error))?,
+    };
     for (name, events) in traces {
         let mut lines = String::new();
-        for event in events.try_iter()? {
+        for (place, event) in events.try_iter()?.enumerate() {
+            let event = value::to_json(&event?).map_err(|error| at_record(py, &error, &name, place + 1))?;
             // Writing to a string cannot fail.
-            let _ = writeln!(lines, "{}", value::to_json(&event?)?);
+            let _ = writeln!(lines, "{event}");
         }
         inputs.push(Input::from_bytes(name, lines.into_bytes()));
     }
-    py.detach(|| run(judge, &inputs, &options))
+    py.detach(|| run(judge, fingerprint, &inputs, &options))
+}
+
+/// Returns the error of a record that is not JSON, with its place in the trace.
+fn at_record(py: Python<'_>, error: &PyErr, name: &str, line: usize) -> PyErr {
+    Error::Event.with(format!("{name}:{line}: {}", error.value(py)))
 }
 
 #[pymethods]

@@ -42,8 +42,7 @@ fn _lictor(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<guard::GuardCore>()?;
     module.add_class::<exchange::Exchange>()?;
     module.add_class::<audit::Report>()?;
-    module.add_function(wrap_pyfunction!(audit::audit_paths, module)?)?;
-    module.add_function(wrap_pyfunction!(audit::audit_events, module)?)?;
+    module.add_function(wrap_pyfunction!(audit::audit_logs, module)?)?;
     module.add_function(wrap_pyfunction!(monitor::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(command::command_output, module)?)?;

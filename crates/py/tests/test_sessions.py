@@ -11,7 +11,7 @@ from typing import Any, Dict, List
 import pytest
 
 import lictor
-from lictor import Decided, EventError, Policy, PolicyError, Session, Severity, StateError, Verdict, audit
+from lictor import AuditError, Decided, EventError, Policy, PolicyError, Session, Severity, StateError, Verdict, audit
 
 REFUND: Dict[str, Any] = {"kind": "tool_call", "tool": "refund", "args": {"order": "A1"}}
 
@@ -118,6 +118,38 @@ def test_deep_values_are_refused_and_not_followed(shop: Policy) -> None:
         Session(shop).observe({"kind": "tool_call", "args": {"x": deep}})
     while deep:
         deep = deep.pop()
+
+
+def test_audit_joins_events_of_other_systems(shop: Policy, tmp_path: Path) -> None:
+    events = [{"session": "a", "id": "c1", **REFUND}, {"session": "b", "id": "c2", **REFUND}]
+    (tmp_path / "approvals.jsonl").write_text('{"kind": "approval", "id": "c1"}\n{"kind": "approval", "id": "c9"}\n')
+    (tmp_path / "tickets.jsonl").write_text('{"kind": "ticket", "session": "b"}\n')
+    assert [finding.session for finding in audit(events, shop).findings] == ["a", "b"]
+    report = audit(events, shop, join=tmp_path / "approvals.jsonl")
+    assert [finding.session for finding in report.findings] == ["b"]
+    assert (report.totals["joined"], report.totals["unmatched"]) == (1, 1)
+    several = audit(events, shop, join=[str(tmp_path / "approvals.jsonl"), tmp_path / "tickets.jsonl"])
+    assert several.totals["joined"] == 2
+    with pytest.raises(AuditError, match="none.jsonl: no such file"):
+        audit(events, shop, join=tmp_path / "none.jsonl")
+
+
+def test_audit_session_key_names_the_session(shop: Policy) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Hello", "meta": {"room": 1}},
+        {"role": "assistant", "content": None, "tool_calls": [call], "meta": {"room": 2}},
+    ]
+    assert audit(messages, shop).totals["sessions"] == 1
+    report = audit(messages, shop, session_key="meta.room")
+    assert {session["name"]: session["steps"] for session in report.sessions} == {"1": 1, "2": 1}
+    assert [finding.session for finding in report.findings] == ["2"]
+    other = audit(messages, shop, session_key="meta.none")
+    assert [fault["code"] for fault in other.faults] == ["decode.no_session"]
+
+
+def test_audit_report_names_policy_fingerprint(shop: Policy) -> None:
+    assert audit([REFUND], shop).to_dict()["origin"] == {"fingerprint": shop.fingerprint, "command": None}
 
 
 def test_audit_of_events_equals_audit_of_files(shop: Policy, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ fn fill_placeholder(placeholder: &str, report: &Report, totals: &Totals) -> Stri
         "faults" => {
             [summary::render_coverage(report), summary::render_faults(report), summary::render_gaps(report)].concat()
         }
-        "files" => summary::render_files(report),
+        "files" => summary::render_files(report) + &summary::render_origin(report),
         _ => String::new(),
     }
 }

@@ -13,7 +13,7 @@ use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
-use super::view::{FaultView, FileView, PropertyView, SessionView, TotalsView, VERSION};
+use super::view::{FaultView, FileView, OriginView, PropertyView, SessionView, TotalsView, VERSION};
 
 /// Writes a report as JSON.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -26,6 +26,7 @@ struct ReportDocument<'a> {
     lictor: u32,
     kind: &'static str,
     policy: &'a str,
+    origin: OriginView<'a>,
     verdict: Option<Verdict>,
     totals: TotalsView,
     properties: Vec<PropertyView<'a>>,
@@ -41,6 +42,7 @@ impl<'a> ReportDocument<'a> {
             lictor: VERSION,
             kind: "report",
             policy: &report.policy,
+            origin: OriginView::new(report),
             verdict: report.verdict(),
             totals: TotalsView::new(report),
             properties: tally_properties(report).iter().map(PropertyView::new).collect(),

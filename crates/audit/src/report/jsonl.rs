@@ -13,7 +13,7 @@ use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
-use super::view::{FaultView, FileView, PropertyView, SessionView, TotalsView, VERSION};
+use super::view::{FaultView, FileView, OriginView, PropertyView, SessionView, TotalsView, VERSION};
 
 /// Writes a report as JSON lines.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -46,6 +46,7 @@ struct ReportLine<T> {
 #[derive(Serialize)]
 struct ReportSummary<'a> {
     policy: &'a str,
+    origin: OriginView<'a>,
     verdict: Option<Verdict>,
     totals: TotalsView,
     properties: Vec<PropertyView<'a>>,
@@ -55,6 +56,7 @@ impl<'a> ReportSummary<'a> {
     fn new(report: &'a Report) -> ReportSummary<'a> {
         ReportSummary {
             policy: &report.policy,
+            origin: OriginView::new(report),
             verdict: report.verdict(),
             totals: TotalsView::new(report),
             properties: tally_properties(report).iter().map(PropertyView::new).collect(),

@@ -10,6 +10,7 @@ use lictor_logic::Verdict;
 
 use super::coverage_words::describe_coverage;
 use super::headline::write_headline;
+use super::origin::describe_origin;
 use super::totals::{group_findings, tally_properties};
 use super::words::{self, describe_occasion, escape_hidden, format_binding, format_count, format_place, group_digits};
 use super::{Report, Totals};
@@ -36,7 +37,7 @@ const MAX_FAULTS_LISTED: usize = 20;
 /// Writes a report as Markdown.
 pub fn write(report: &Report, extent: ReportDetail, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let tail = [render_coverage(report), render_faults(report), render_gaps(report)].concat();
+    let tail = [render_coverage(report), render_faults(report), render_gaps(report), render_origin(report)].concat();
     let mut page = render_head(report, &totals) + &render_properties(report);
     let groups = group_findings(&report.findings);
     if !groups.is_empty() {
@@ -135,7 +136,6 @@ fn render_findings(group: &[&Finding]) -> String {
     note("owed", first.owed.as_deref().map(code_span).unwrap_or_default());
     note("help", property.remedy.as_deref().map(escape_prose).unwrap_or_default());
     note("source", property.source.as_deref().map(escape_prose).unwrap_or_default());
-    note("formula", code_span(&property.formula));
     for proof in &first.witness {
         note(
             &format!("content of {}", escape_prose(&words::describe_step(proof))),
@@ -148,6 +148,8 @@ fn render_findings(group: &[&Finding]) -> String {
             text.push_str(&render_row(proof));
         }
     }
+    let formula = escape_html(&escape_hidden(&property.formula));
+    let _ = writeln!(text, "\n<details><summary>formula</summary><code>{formula}</code></details>");
     text.push_str("\n</details>\n\n");
     text
 }
@@ -206,6 +208,16 @@ fn render_gaps(report: &Report) -> String {
         let _ = writeln!(text, "- and {} more", group_digits((count - MAX_FAULTS_LISTED) as u64));
     }
     text
+}
+
+/// Writes where the report comes from, folded away.
+fn render_origin(report: &Report) -> String {
+    let rows = describe_origin(report);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let lines: String = rows.iter().map(|(name, text)| format!("- **{name}:** {}\n", code_span(text))).collect();
+    format!("\n<details>\n<summary>About this report</summary>\n\n{lines}\n</details>\n")
 }
 
 /// Returns a severity with a sign that does not depend on its color.

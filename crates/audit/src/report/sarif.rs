@@ -2,7 +2,7 @@
 //!
 //! A property is a `reportingDescriptor`, a finding a `result` whose location is the deciding event in its log. The
 //! witness is there twice, for readers show one or the other: as `relatedLocations`, and as a code flow through the
-//! session. What could not be read is a notification of the invocation.
+//! session. What could not be read is a notification of the invocation, and so is a property that was not judged.
 
 mod descriptor;
 
@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::Report;
+use super::coverage_words::describe_needs;
 use super::headline::write_headline;
 use super::json_layout::JsonLayout;
 use super::totals::property_places;
@@ -80,16 +81,25 @@ impl<'a> SarifRun<'a> {
                 &files,
             )
         });
-        let faults: Vec<Value> = faults.chain(gaps).collect();
+        let places = property_places(report);
+        let notifications: Vec<Value> = faults.chain(gaps).chain(coverage_notifications(report, &places)).collect();
+        let mut invocation = json!({"executionSuccessful": true, "toolExecutionNotifications": notifications});
+        if let Some(command) = &report.origin.command {
+            invocation["commandLine"] = json!(command.as_str());
+        }
+        let mut properties = json!({"policy": report.policy.as_str(), "totals": TotalsView::new(report)});
+        if let Some(fingerprint) = &report.origin.fingerprint {
+            properties["policyFingerprint"] = json!(fingerprint.as_str());
+        }
         SarifRun {
             tool: descriptor::describe_tool(report),
-            invocations: [json!({"executionSuccessful": true, "toolExecutionNotifications": faults})],
+            invocations: [invocation],
             artifacts: artifacts.collect(),
-            results: SarifResults { report, places: property_places(report), files },
+            results: SarifResults { report, places, files },
             column_kind: "unicodeCodePoints",
             // A category of its own, so that two policies can be uploaded for one commit.
             automation_details: json!({"id": format!("lictor/{}/", report.policy)}),
-            properties: json!({"policy": report.policy.as_str(), "totals": TotalsView::new(report)}),
+            properties,
         }
     }
 }
@@ -239,6 +249,34 @@ fn fault_notification(fault: &Fault, files: &ArtifactIndex<'_>) -> Value {
         "message": {"text": escape_links(&end_sentence(&fault.message))},
         "descriptor": {"id": fault.code},
         "locations": [{"physicalLocation": location}],
+    })
+}
+
+/// Returns a notification for each property that was not judged or not exercised. A result of the kind `notApplicable`
+/// would say the same, but code scanning shows every result as an alert.
+fn coverage_notifications<'a>(
+    report: &'a Report,
+    places: &'a HashMap<&str, usize>,
+) -> impl Iterator<Item = Value> + use<'a> {
+    report.coverage.unexercised().map(|gap| {
+        let id = gap.property.id.as_str();
+        let (code, reason) = match gap.lacking.is_empty() {
+            true => ("coverage.not_exercised", "Not exercised: nothing occurs that could violate it.".to_owned()),
+            false => {
+                let needs = describe_needs(gap);
+                ("coverage.not_judged", format!("Not judged: it {needs}, which the logs never state."))
+            }
+        };
+        let mut rule = json!({"id": id});
+        if let Some(place) = places.get(id) {
+            rule["index"] = json!(place);
+        }
+        json!({
+            "level": "note",
+            "message": {"text": escape_links(&reason)},
+            "descriptor": {"id": code},
+            "associatedRule": rule,
+        })
     })
 }
 

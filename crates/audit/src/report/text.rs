@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use super::coverage_words::describe_coverage;
 use super::fold::{FoldedFindings, fold_findings};
 use super::headline::write_headline;
+use super::origin::describe_origin;
 use super::totals::tally_properties;
 use super::words::{
     describe_event, describe_proof, escape_hidden, format_binding, format_count, format_place, group_digits,
@@ -267,6 +268,10 @@ impl TextReport<'_> {
         self.write_line(&head)?;
         self.write_line("")?;
         for (name, text) in totals.figures() {
+            self.write_line(&format!("  {name:<12}{text}"))?;
+        }
+        // The fingerprint is for programs, which read another format.
+        for (name, text) in describe_origin(report).into_iter().filter(|(name, _)| *name != "fingerprint") {
             self.write_line(&format!("  {name:<12}{text}"))?;
         }
 

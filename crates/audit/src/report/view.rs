@@ -4,7 +4,7 @@ use lictor_logic::Verdict;
 use serde::Serialize;
 
 use super::totals::Tally;
-use super::{FileReport, Report, SessionReport};
+use super::{FileReport, Report, ReportOrigin, SessionReport};
 use crate::coverage::MissingFact;
 use lictor_decode::Fault;
 use lictor_event::order::Gap;
@@ -121,6 +121,20 @@ impl<'a> PropertyView<'a> {
 impl<'a> MissingFactView<'a> {
     fn new(missing: &'a MissingFact) -> MissingFactView<'a> {
         MissingFactView { fact: &missing.fact, nearest: missing.nearest.as_deref() }
+    }
+}
+
+/// Where a report comes from.
+#[derive(Debug, Serialize)]
+pub(super) struct OriginView<'a> {
+    fingerprint: Option<&'a str>,
+    command: Option<&'a str>,
+}
+
+impl<'a> OriginView<'a> {
+    pub(super) fn new(report: &'a Report) -> OriginView<'a> {
+        let ReportOrigin { fingerprint, command } = &report.origin;
+        OriginView { fingerprint: fingerprint.as_deref(), command: command.as_deref() }
     }
 }
 

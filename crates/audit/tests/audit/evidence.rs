@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use lictor_audit::report::{Report, html, json, junit, markdown, text};
+use lictor_audit::report::{Report, html, json, junit, markdown, sarif, text};
 use lictor_audit::{AuditOptions, audit, take_inventory};
 use lictor_decode::input::Input;
 use lictor_event::Event;
@@ -100,6 +100,7 @@ fn reports_name_missing_evidence() {
         ("junit", write_to(|out| junit::write(&report, out))),
         ("markdown", write_to(|out| markdown::write(&report, markdown::ReportDetail::default(), out))),
         ("html", write_to(|out| html::write(&report, out))),
+        ("sarif", write_to(|out| sarif::write(&report, out))),
     ];
     for (format, bytes) in written {
         let text = String::from_utf8(bytes).unwrap().replace('\\', "");
@@ -110,6 +111,20 @@ fn reports_name_missing_evidence() {
         };
         assert!(text.contains(needs), "{format} does not say `{needs}`:\n{text}");
     }
+}
+
+#[test]
+fn sarif_notes_unjudged_and_unexercised_properties() {
+    let log = r#"{"session":"a","kind":"user_message","text":"hello"}"#;
+    let sarif = write_to(|out| sarif::write(&run(POLICY, log), out));
+    let document: serde_json::Value = serde_json::from_slice(&sarif).unwrap();
+    let notes = document["runs"][0]["invocations"][0]["toolExecutionNotifications"].as_array().unwrap();
+    let rules: Vec<(&str, &str)> = notes
+        .iter()
+        .map(|note| (note["descriptor"]["id"].as_str().unwrap(), note["associatedRule"]["id"].as_str().unwrap()))
+        .collect();
+    assert_eq!(rules, [("coverage.not_judged", "verified"), ("coverage.not_exercised", "no-wipe")]);
+    assert_eq!(notes[1]["associatedRule"]["index"], 1);
 }
 
 #[test]

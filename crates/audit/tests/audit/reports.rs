@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use lictor_audit::report::{Report, html, json, jsonl, junit, markdown, sarif, text};
+use lictor_audit::report::{FileReport, Report, html, json, jsonl, junit, markdown, sarif, text};
 use lictor_event::Source;
 use lictor_event::order::{Gap, GapCause};
 use lictor_logic::WitnessBasis;
@@ -117,6 +117,28 @@ fn jsonl_and_json_reports_agree() {
 }
 
 #[test]
+fn report_formats_name_logs_policy_and_command() {
+    let mut report = sample::small();
+    for number in 1..=4 {
+        report.files.push(FileReport { name: format!("more-{number}.jsonl").into(), ..report.files[0].clone() });
+    }
+    report.origin.fingerprint = Some("0123abcd".into());
+    report.origin.command = Some("lictor audit --policy shop.yaml logs".into());
+    for (name, write) in FORMATS.into_iter().chain([("report.html", html::write as Writer)]) {
+        let text = written(write, &report);
+        if name == "report.xml" {
+            continue;
+        }
+        assert!(text.contains("lictor audit --policy shop.yaml logs"), "{name}:\n{text}");
+        assert!(text.contains("0123abcd") || name.ends_with(".txt"), "{name}:\n{text}");
+        if ["report.txt", "report.md", "report.html"].contains(&name) {
+            let logs = "shop.jsonl, logs/help desk.jsonl, more-1.jsonl, more-2.jsonl, more-3.jsonl and 1 more";
+            assert!(text.contains(logs), "{name}:\n{text}");
+        }
+    }
+}
+
+#[test]
 fn report_shows_content_only_on_request() {
     let mut report = sample::small();
     for finding in &mut report.findings {
@@ -144,8 +166,9 @@ fn markdown_limit_counts_findings_left_out() {
     let whole = written(|report, out| markdown::write(report, markdown::ReportDetail { limit: None }, out), &report);
     let comment = written(|report, out| markdown::write(report, markdown::ReportDetail::default(), out), &report);
     assert!(whole.len() > 60_000 && comment.len() <= 60_000, "{} {}", whole.len(), comment.len());
-    assert_eq!(whole.matches("<details>").count(), report.findings.len());
-    let left = report.findings.len() - comment.matches("<details>").count();
+    let count = |text: &str| text.matches("</code> in session <code>").count();
+    assert_eq!(count(&whole), report.findings.len());
+    let left = report.findings.len() - count(&comment);
     assert!(comment.contains(&format!("*{left} more findings omitted for length")), "{left}");
 }
 

@@ -3,6 +3,9 @@
 mod history;
 mod progress;
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -10,11 +13,13 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use lictor::audit::{AuditError, AuditOptions, audit};
 use lictor::decode::{Fault, Format};
+use lictor::input::Input;
+use lictor::json::Text;
 use lictor::judge::Judge;
 use lictor::order::{GapCause, ReorderWindow};
 use lictor::policy::{Mode, Severity};
 use lictor::report::text::TerminalStyle;
-use lictor::report::{self, Report};
+use lictor::report::{self, FileReport, Report, ReportOrigin};
 use lictor::skew::SkewedPolicy;
 
 use crate::args::{AuditArgs, ReportFormat};
@@ -24,8 +29,8 @@ use crate::ledger_log;
 use crate::policies;
 use crate::render::paint::Paint;
 
-/// Judges the logs.
-pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+/// Judges the logs. The report names the command by its `arguments`, the first of which is the program.
+pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
     let skewed = skew(args)?.map(|skew| SkewedPolicy::new(&policy, skew));
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
@@ -49,6 +54,10 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         }
         Err(error) => return Err(error.into()),
     };
+    report.origin.fingerprint = Some(policy.fingerprint().into());
+    // On a terminal, a text stands right below its command.
+    let is_below_command = args.output.is_none() && args.format == ReportFormat::Text;
+    report.origin.command = (!is_below_command).then(|| name_command(arguments));
     if let Some(skewed) = &skewed {
         skewed.merge_verdicts(&mut report);
         for id in &skewed.uncovered {
@@ -57,6 +66,7 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     }
     if !args.quiet {
         print_formats(&report, args.input_format.is_none());
+        note_unused_key(args.session_key.as_deref(), &report.files);
     }
     match &args.output {
         Some(path) => {
@@ -89,6 +99,12 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     Ok(outcome(&report, args))
 }
 
+/// Returns the command as it can be typed. The program may be anywhere, so its path is left out.
+fn name_command(arguments: &[OsString]) -> Text {
+    let arguments: Vec<Cow<'_, str>> = arguments.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
+    ReportOrigin::quote_command(std::iter::once("lictor").chain(arguments.iter().map(|argument| &**argument)))
+}
+
 /// Returns the audit options of the arguments.
 fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
     let now = jiff::Timestamp::now();
@@ -104,10 +120,6 @@ fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
         Some(path) => fingerprints(path)?,
         None => Default::default(),
     };
-    let joined = match args.join.is_empty() {
-        true => Vec::new(),
-        false => ledger_log::find_inputs(&args.join, AuditOptions::default().input_limits())?,
-    };
     Ok(AuditOptions::default()
         .format(args.input_format.as_deref().map(format).transpose()?)
         .threads(args.jobs)
@@ -116,8 +128,16 @@ fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
         .today(Some(today()))
         .reorder(window(args)?)
         .baseline(baseline)
-        .join(joined)
+        .join(find_joined(&args.join)?)
         .session_key(args.session_key.as_deref().map(Into::into)))
+}
+
+/// Returns the files with events of other systems.
+pub(crate) fn find_joined(paths: &[String]) -> anyhow::Result<Vec<Input>> {
+    match paths.is_empty() {
+        true => Ok(Vec::new()),
+        false => ledger_log::find_inputs(paths, AuditOptions::default().input_limits()),
+    }
 }
 
 /// Returns the allowed clock skew.
@@ -188,6 +208,17 @@ fn print_formats(report: &Report, was_detected: bool) {
     }
     if report.files.len() > MAX_SHOWN_FILES {
         complaint::note(&format!("and {} more files", report.files.len() - MAX_SHOWN_FILES));
+    }
+}
+
+/// Prints which formats do not use the session key, because they define sessions themselves.
+pub(crate) fn note_unused_key(session_key: Option<&str>, files: &[FileReport]) {
+    let Some(key) = session_key else { return };
+    let formats: BTreeSet<Format> = files.iter().map(|file| file.format).collect();
+    for format in formats.into_iter().filter(|format| !format.takes_session_key()) {
+        complaint::note(&format!(
+            "--session-key {key}: not used for {format} logs, which name their sessions themselves"
+        ));
     }
 }
 

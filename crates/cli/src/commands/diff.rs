@@ -5,19 +5,29 @@ use std::io::Write;
 use lictor::audit::{AuditOptions, audit};
 use lictor::comparison::AuditComparison;
 use lictor::finding::Finding;
-use lictor::input;
+use lictor::input::Input;
 use lictor::judge::Judge;
 use lictor::report::Report;
 
 use crate::args::{DiffArgs, Document};
-use crate::commands::audit::{format, today};
+use crate::commands::audit::{find_joined, format, note_unused_key, today};
 use crate::exit::Outcome;
+use crate::ledger_log;
 use crate::policies;
 use crate::render::paint::Paint;
 
 /// Audits the logs by both policies and reports the difference.
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (old, new) = (judged(&args.old, args)?, judged(&args.new, args)?);
+    let format = args.input_format.as_deref().map(format).transpose()?;
+    let options = AuditOptions::default()
+        .format(format)
+        .today(Some(today()))
+        .join(find_joined(&args.join)?)
+        .session_key(args.session_key.as_deref().map(Into::into));
+    // Standard input can be read only once, so both audits share the inputs.
+    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
+    let (old, new) = (judged(&args.old, &inputs, &options)?, judged(&args.new, &inputs, &options)?);
+    note_unused_key(args.session_key.as_deref(), &new.files);
     let comparison = AuditComparison::new(&old, &new);
     match args.format {
         Document::Text => text(&comparison, &old, &new, args, out)?,
@@ -26,14 +36,11 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     Ok(if comparison.is_equal() { Outcome::Compliant } else { Outcome::Findings })
 }
 
-fn judged(policy: &str, args: &DiffArgs) -> anyhow::Result<Report> {
+fn judged(policy: &str, inputs: &[Input], options: &AuditOptions) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
     let mut judge =
         Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
-    let format = args.input_format.as_deref().map(format).transpose()?;
-    let options = AuditOptions::default().format(format).today(Some(today()));
-    let inputs = input::find(&args.traces, options.input_limits())?;
-    Ok(audit(&mut judge, &inputs, &options, &())?)
+    Ok(audit(&mut judge, inputs, options, &())?)
 }
 
 fn text(

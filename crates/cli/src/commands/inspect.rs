@@ -72,6 +72,7 @@ pub(crate) fn inspect(
         }
     })?;
     audit::complain(&inventory.faults);
+    audit::note_unused_key(session_key, &inventory.files);
     Ok(InspectedLog { inventory, packs })
 }
 

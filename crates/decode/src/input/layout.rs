@@ -8,6 +8,10 @@ const MAX_GLANCE_BYTES: usize = 4096;
 /// How many bytes are searched for the first data of an event stream.
 const MAX_STREAM_GLANCE_BYTES: usize = 1 << 16;
 
+/// What to do with a file that is a table.
+const TABLE_HINT: &str =
+    "audit it with the Python package, `lictor.audit(\"FILE\", \"POLICY\")`, or export it as JSON lines";
+
 /// Where the records of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
@@ -29,7 +33,10 @@ pub(super) fn detect_binary(bytes: &[u8]) -> Option<(&'static str, &'static str)
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, b'{' | b'[' | b'<', ..] | [b'{' | b'[' | b'<', 0, ..] => {
             Some(("is in UTF-16", "convert it to UTF-8, for instance with `iconv -f UTF-16 -t UTF-8`"))
         }
-        [b'P', b'A', b'R', b'1', ..] => Some(("is a Parquet file", "export it as JSON lines")),
+        [b'P', b'A', b'R', b'1', ..] => Some(("is a Parquet file", TABLE_HINT)),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, _, _, 0, 0, ..] => {
+            Some(("is an Arrow file", TABLE_HINT))
+        }
         [b'P', b'K', 3, 4, ..] => Some(("is a zip archive", "unpack it and name the files in it")),
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(("is compressed twice", "decompress it once")),
         _ if head.contains(&0) => Some(("is binary, not text", "check that this is the log you meant")),

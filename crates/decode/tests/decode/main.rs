@@ -1,5 +1,6 @@
 //! Logs read from files, and decoded format by format.
 
+mod golden_files;
 mod input;
 mod logs;
 mod native;

@@ -33,8 +33,7 @@ __all__ = [
     "__version__",
     "and_",
     "atom",
-    "audit_events",
-    "audit_paths",
+    "audit_logs",
     "command_output",
     "evaluate",
     "exists",
@@ -258,9 +257,8 @@ class NativeReport:
     def render(self, format: str) -> str: ...
     def __len__(self) -> int: ...
 
-def audit_paths(paths: List[str], policy: _Policy, wanted: Dict[str, Any]) -> NativeReport: ...
-def audit_events(
-    traces: List[Tuple[str, Sequence[Any]]], policy: _Policy, wanted: Dict[str, Any]
+def audit_logs(
+    paths: List[str], traces: List[Tuple[str, Iterable[Any]]], policy: _Policy, wanted: Dict[str, Any]
 ) -> NativeReport: ...
 def run_command(arguments: Sequence[str]) -> int: ...
 def command_output(arguments: Sequence[str]) -> Tuple[int, bytes]: ...

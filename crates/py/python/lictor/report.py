@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from . import _lictor
 from ._lictor import Policy
 from .findings import Finding
+from .tables import is_table, records_of_file, records_of_table, table_files
 from .verdicts import Verdict
 
 PolicyLike = Union[Policy, str, "os.PathLike[str]"]
@@ -91,7 +92,7 @@ class Report:
 
 
 def audit(
-    source: Union[str, "os.PathLike[str]", Iterable[Any]],
+    source: Any,
     policy: PolicyLike,
     *,
     format: Optional[str] = None,
@@ -104,8 +105,9 @@ def audit(
 ) -> Report:
     """Judges whole logs by a policy, on all cores, without the GIL.
 
-    The source is a path (a file, a folder, a glob), several paths, the events of one trace, or several such traces; events
-    are dicts in any of the formats that `lictor audit` reads. The policy is a :class:`Policy`, a file, or packs by their
+    The source is a path (a file, a folder, a glob), several paths, the events of one trace, several such traces, or a
+    table. Events are dicts in any of the formats that `lictor audit` reads. A table is a table or a batch of pyarrow, a
+    data frame, or the path of a Parquet or Arrow file: each row is such a dict. The policy is a :class:`Policy`, a file, or packs by their
     names. Findings of the report `baseline` are left out. Deadlines are evaluated as of the time `as_of`: seconds, an
     RFC 3339 text, or a datetime. `session_key` is the member by which records name their session, such as
     `metadata.chat`, if it is none of the usual ones. `join` is a path, or several, of files with events of other systems,
@@ -135,20 +137,35 @@ def audit(
         "join": [os.fspath(path) for path in ([join] if isinstance(join, (str, os.PathLike)) else join)],
     }
     paths, traces = _sources(source)
-    if paths is not None:
-        return Report(_lictor.audit_paths(paths, policy, wanted))
-    return Report(_lictor.audit_events(traces, policy, wanted))
+    return Report(_lictor.audit_logs(paths, traces, policy, wanted))
 
 
-def _sources(source: Any) -> Tuple[Optional[List[str]], List[Tuple[str, Sequence[Any]]]]:
-    """Returns paths, or traces with their names."""
+def _sources(source: Any) -> Tuple[List[str], List[Tuple[str, Iterable[Any]]]]:
+    """Returns paths, and traces with their names."""
     if isinstance(source, (str, os.PathLike)):
-        return [os.fspath(source)], []
+        return _split_tables([os.fspath(source)])
     if isinstance(source, Mapping):
         raise TypeError("a single event is no trace; write [event]")
+    if is_table(source):
+        return [], [("table", records_of_table(source))]
     items = list(source)
     if items and all(isinstance(item, (str, os.PathLike)) for item in items):
-        return [os.fspath(item) for item in items], []
+        return _split_tables([os.fspath(item) for item in items])
+    if items and all(is_table(item) for item in items):
+        return [], [(f"table-{number}", records_of_table(table)) for number, table in enumerate(items, 1)]
     if items and not any(isinstance(item, Mapping) for item in items):
-        return None, [(f"trace-{number}", list(trace)) for number, trace in enumerate(items, 1)]
-    return None, [("trace", items)]
+        return [], [(f"trace-{number}", list(trace)) for number, trace in enumerate(items, 1)]
+    return [], [("trace", items)]
+
+
+def _split_tables(paths: Sequence[str]) -> Tuple[List[str], List[Tuple[str, Iterable[Any]]]]:
+    """Returns the paths of logs, and the rows of the files that are tables."""
+    logs: List[str] = []
+    traces: List[Tuple[str, Iterable[Any]]] = []
+    for path in paths:
+        files = table_files(path)
+        if files is None:
+            logs.append(path)
+        else:
+            traces.extend((file, records_of_file(file)) for file in files)
+    return logs, traces

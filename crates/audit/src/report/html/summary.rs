@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::bounded::describe_bound;
 use super::{capitalize, encode_fragment, escape_html};
 use crate::report::coverage_words::describe_coverage;
+use crate::report::origin::describe_origin;
 use crate::report::totals::{Tally, tally_properties};
 use crate::report::words::{self, format_count, format_place, group_digits};
 use crate::report::{Report, Totals};
@@ -223,6 +224,18 @@ pub(super) fn render_faults(report: &Report) -> String {
     text
 }
 
+/// Renders where the report comes from.
+pub(super) fn render_origin(report: &Report) -> String {
+    let rows: String = describe_origin(report)
+        .iter()
+        .map(|(name, text)| format!("<dt>{name}</dt><dd><code><bdi>{}</bdi></code></dd>", escape_html(text)))
+        .collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => format!("<dl class=\"notes origin\">{rows}</dl>"),
+    }
+}
+
 /// Renders the files that were read.
 pub(super) fn render_files(report: &Report) -> String {
     if report.files.is_empty() {
@@ -235,6 +248,10 @@ pub(super) fn render_files(report: &Report) -> String {
         let events = format_count(file.events, "event");
         let _ = write!(text, "<tr><th scope=\"row\"><code><bdi>{name}</bdi></code></th><td>{format}</td>");
         let _ = write!(text, "<td class=\"number\">{events}</td></tr>");
+    }
+    let more = report.files.len().saturating_sub(MAX_FAULTS_LISTED);
+    if more > 0 {
+        let _ = write!(text, "<tr><th scope=\"row\">and {} more</th></tr>", group_digits(more as u64));
     }
     text.push_str("</tbody></table></details>");
     text

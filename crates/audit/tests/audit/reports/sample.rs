@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_audit::report::{FileReport, PropertyOutcome, Report, SessionReport};
+use lictor_audit::report::{FileReport, PropertyOutcome, Report, ReportOrigin, SessionReport};
 use lictor_decode::{Fault, Format};
 use lictor_event::order::{Gap, GapCause};
 use lictor_event::{Kind, Source};
@@ -228,6 +228,10 @@ pub(crate) fn small() -> Report {
 
     Report {
         policy: "shopper".into(),
+        origin: ReportOrigin {
+            fingerprint: Some("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into()),
+            command: Some("lictor audit --policy shopper.yaml shop.jsonl 'logs/help desk.jsonl'".into()),
+        },
         files: vec![
             FileReport { name: shop.into(), format: Format::Native, events: 16 },
             FileReport { name: desk.into(), format: Format::OpenaiChat, events: 1_432 },
@@ -273,6 +277,8 @@ pub(crate) const ATTACKS: [&str; 10] = [
 /// Every text of the report is one of the attacks.
 pub(crate) fn hostile() -> Report {
     let mut report = Report { policy: ATTACKS[0].into(), known: 1, ..Report::default() };
+    report.origin.command = Some(ReportOrigin::quote_command(ATTACKS));
+    report.origin.fingerprint = Some(ATTACKS[0].into());
     for attack in ATTACKS {
         let mut property = property(attack, Severity::High, attack, attack);
         property.source = Some(attack.into());

@@ -91,10 +91,12 @@ fn compressed_truncated_file_is_read_so_far() {
 
 #[test]
 fn binary_file_is_refused_with_hint() {
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 8] = [
         (b"\xff\xfe{\0}\0", "UTF-8"),
         (b"{\0\"\0", "UTF-8"),
-        (b"PAR1\x15\x04", "JSON lines"),
+        (b"PAR1\x15\x04", "audit it with the Python package"),
+        (b"ARROW1\0\0\xff\xff\xff\xff", "audit it with the Python package"),
+        (b"\xff\xff\xff\xff\x78\x01\0\0", "audit it with the Python package"),
         (b"PK\x03\x04abc", "unpack"),
         (&gzip(&gzip(b"{}")), "decompress"),
         (b"\x7fELF\x02\x01\x01\0\0", "the log you meant"),

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use lictor_decode::Format;
 use lictor_json::{Json, Object};
 
-use super::golden::{FORMATS, detected, files};
+use super::golden::detected;
+use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, records};
 
 /// Values of unexpected types.
@@ -37,8 +38,7 @@ fn replaced(value: &Json, count: &mut usize, stranger: &Json) -> Option<Json> {
 }
 
 fn all_files() -> Vec<(Format, PathBuf)> {
-    let of = |name: &&str| files(name).into_iter().map(|file| (Format::named(name).unwrap(), file)).collect::<Vec<_>>();
-    FORMATS.iter().flat_map(of).collect()
+    golden_files(|family| family != FormatFamily::Exchange)
 }
 
 #[test]

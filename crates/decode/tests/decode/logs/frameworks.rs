@@ -8,31 +8,20 @@ use std::path::Path;
 use lictor_decode::{DecodedEvents, Format};
 use lictor_event::Kind;
 
-use super::golden::{detected, files};
+use super::golden::detected;
+use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
 
-/// The formats of this family.
-const FRAMEWORKS: [&str; 14] = [
-    "bedrock",
-    "vercel",
-    "langchain",
-    "pydantic-ai",
-    "gemini",
-    "adk",
-    "swe-agent",
-    "openhands",
-    "inspect",
-    "jaeger",
-    "autogen",
-    "semantic-kernel",
-    "gemini-cli",
-    "openai-assistants",
-];
-
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
-const CASES: [(&str, usize, &str, usize); 53] = [
+const CASES: [(&str, usize, &str, usize); 64] = [
     ("adk/events.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
+    ("adk/old.evalset.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
+    ("adk/old.test.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/session.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
+    ("adk/shop.evalset.json", 2, "assistant_message=3 tool_call=4 tool_result=3 user_message=3", 0),
+    ("adk/shop.evalset_result.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=1", 0),
+    ("autogen/ag2_events.jsonl", 1, "assistant_message=1 tool_call=2 tool_result=2 user_message=1", 0),
+    ("autogen/ag2_run.jsonl", 1, "assistant_message=2 handoff=1 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/chat_messages.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/chat_result.json", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("autogen/messages.jsonl", 1, "assistant_message=2 handoff=1 tool_call=3 tool_result=1 user_message=1", 1),
@@ -51,6 +40,15 @@ const CASES: [(&str, usize, &str, usize); 53] = [
         2,
     ),
     ("bedrock/messages.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=2", 2),
+    ("bedrock/stream.jsonl", 1, "assistant_message=2 tool_call=2 tool_definitions=1 tool_result=2 user_message=1", 0),
+    (
+        "bedrock/stream_exchanges.jsonl",
+        1,
+        "assistant_message=2 tool_call=2 tool_definitions=1 tool_result=2 user_message=1",
+        0,
+    ),
+    ("bedrock/stream_truncated.jsonl", 1, "assistant_message=1 tool_call=1", 1),
+    ("gemini-cli/session.json", 1, "assistant_message=2 error=1 tool_call=3 tool_result=2 user_message=1", 1),
     ("gemini/contents.json", 1, "assistant_message=2 tool_call=4 tool_result=4 user_message=1", 0),
     (
         "gemini/exchange.jsonl",
@@ -72,7 +70,6 @@ const CASES: [(&str, usize, &str, usize); 53] = [
         "assistant_message=1 system_message=1 tool_call=1 tool_definitions=1 user_message=1",
         0,
     ),
-    ("gemini-cli/session.json", 1, "assistant_message=2 error=1 tool_call=3 tool_result=2 user_message=1", 1),
     (
         "inspect/deflate.eval",
         2,
@@ -93,6 +90,8 @@ const CASES: [(&str, usize, &str, usize); 53] = [
     ),
     ("jaeger/export.json", 1, "tool_call=2 tool_result=2 user_message=1", 0),
     ("jaeger/spans.jsonl", 1, "tool_call=2 tool_result=2 user_message=1", 0),
+    ("langchain/astream_events.jsonl", 2, "assistant_message=2 tool_call=4 tool_result=4 user_message=1", 0),
+    ("langchain/astream_events_serialized.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("langchain/checkpoint.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=1", 1),
     (
         "langchain/constructors.json",
@@ -223,18 +222,16 @@ fn framework_logs_have_their_sessions_and_pairs() {
 
 #[test]
 fn framework_logs_are_all_counted() {
-    for format in FRAMEWORKS {
-        for file in files(format) {
-            let name = format!("{format}/{}", file.file_name().unwrap().to_string_lossy());
-            assert!(CASES.iter().any(|case| case.0 == name), "{name} is in no case");
-        }
+    for (format, file) in golden_files(|family| family == FormatFamily::Framework) {
+        let name = format!("{format}/{}", file.file_name().unwrap().to_string_lossy());
+        assert!(CASES.iter().any(|case| case.0 == name), "{name} is in no case");
     }
 }
 
 /// A record alone may be plain, so that OpenAI's format claims it; then it must make the same events.
 #[test]
 fn framework_record_alone_keeps_its_events() {
-    for file in FRAMEWORKS.iter().flat_map(|format| files(format)) {
+    for (_, file) in golden_files(|family| family == FormatFamily::Framework) {
         // The roles of this one depend on who wrote the first message.
         if file.ends_with("autogen/chat_messages.json") {
             continue;

@@ -3,7 +3,9 @@
 use lictor_decode::input::{Input, InputLimits, detect};
 
 /// Kinds of files that are no agent log, in a few lines each.
-const NOT_LOGS: [(&str, &str); 30] = [
+const NOT_LOGS: [(&str, &str); 32] = [
+    ("questions.jsonl", "{\"query\":\"Who?\",\"reference\":\"Ann\"}\n{\"query\":\"Where?\",\"reference\":\"Rome\"}\n"),
+    ("webhooks.jsonl", "{\"event\":\"on_payment\",\"data\":{\"amount\":3},\"id\":\"1\"}\n"),
     ("customers.csv", "id,name,city\n1,Ann,Berlin\n2,Bob,Rome\n"),
     ("numbers.tsv", "1\t2\t3\n4\t5\t6\n"),
     ("access.log", "127.0.0.1 - - [01/May/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 12\n"),

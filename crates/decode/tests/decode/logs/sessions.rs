@@ -1,6 +1,12 @@
 //! How sessions are told apart in logs with one message a line, and what is said of lines that name none.
 
+use std::collections::BTreeMap;
+
 use lictor_decode::{DecodedEvents, Format, LogRecord};
+use lictor_json::{Json, Text};
+
+use crate::golden_files::golden_files;
+use crate::reader::records;
 
 fn decode(session_key: Option<&str>, format: Format, lines: &[&str]) -> DecodedEvents {
     let mut decoder = match session_key {
@@ -49,6 +55,31 @@ fn session_in_metadata_of_a_request_is_used() {
 }
 
 #[test]
+fn messages_among_many_members_are_recognised() {
+    let line = r#"{"id":7,"source":"x","split":"train","score":0.5,"labels":["a"],"messages":[
+        {"role":"user","content":"refund it"},
+        {"role":"assistant","tool_calls":[{"id":"1","function":{"name":"refund","arguments":"{}"}}]}]}"#;
+    let value = lictor_json::parse_str(line).unwrap();
+    assert_eq!(Format::detect(&[value]), Some(Format::OpenaiChat));
+    assert_eq!(decode(None, Format::OpenaiChat, &[line]).events.len(), 2);
+    assert_eq!(sessions(&decode(Some("id"), Format::OpenaiChat, &[line])), ["7", "7"]);
+}
+
+#[test]
+fn responses_records_name_their_session() {
+    let lines = [
+        r#"{"model":"m","input":"yes","metadata":{"session_id":"a"}}"#,
+        r#"{"model":"m","input":"yes","metadata":{"session_id":"b"}}"#,
+        // What a stored response continues is new, even if it repeats the words of the history.
+        r#"{"model":"m","input":"yes","previous_response_id":"r1","metadata":{"session_id":"a"}}"#,
+        r#"{"type":"function_call","call_id":"1","name":"pay","arguments":"{}","session_id":"b"}"#,
+    ];
+    let decoded = decode(None, Format::OpenaiResponses, &lines);
+    assert_eq!(sessions(&decoded), ["a", "b", "a", "b"]);
+    assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+}
+
+#[test]
 fn session_key_names_another_member() {
     let lines = [
         r#"{"role":"user","content":"yes","meta":{"who":"a"}}"#,
@@ -60,6 +91,28 @@ fn session_key_names_another_member() {
     let codes: Vec<&str> = decoded.faults.iter().map(|fault| fault.code).collect();
     assert_eq!(codes, ["decode.no_session", "decode.no_session"]);
     assert!(decoded.faults[1].message.contains("one record has no member `meta.who`"), "{:?}", decoded.faults[1]);
+}
+
+/// In each golden log a member is added to every record: it names sessions if, and only if, the format says so.
+#[test]
+fn session_key_is_used_where_format_says() {
+    let mut uses: BTreeMap<Format, bool> = BTreeMap::new();
+    for (format, file) in golden_files(|_| true) {
+        let mut decoder = format.decoder_by_session_key("planted");
+        let mut out = DecodedEvents::default();
+        for (line, mut value) in records(&file) {
+            if let Json::Object(object) = &mut value {
+                object.insert("planted", Text::from("planted"));
+            }
+            decoder.record(LogRecord { value, file: "log".into(), line, index: line }, &mut out);
+        }
+        decoder.finish(&mut out);
+        let is_used = out.events.iter().any(|event| event.session.as_deref() == Some("planted"));
+        *uses.entry(format).or_default() |= is_used;
+    }
+    let wrong: Vec<(Format, bool)> =
+        uses.into_iter().filter(|(format, is_used)| *is_used != format.takes_session_key()).collect();
+    assert!(wrong.is_empty(), "whether the key is used: {wrong:?}");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::Path;
 use lictor_decode::Format;
 use lictor_json::{Json, Object, parse_str};
 
-use super::golden::{FORMATS, files};
+use super::golden::files;
+use crate::golden_files::exchange_formats;
 use crate::reader::{decode, records};
 
 /// A value with its member or element number `place` (counted through the whole value) replaced, or left out.
@@ -37,21 +38,18 @@ fn size(value: &Json) -> usize {
 fn damaged_value_stops_no_exchange_decoder() {
     let strange =
         ["null", "-7", "\"[DONE]\"", "[]", "{}", "[[\"x\",{\"type\":\"y\"}]]"].map(|text| parse_str(text).unwrap());
-    for name in FORMATS {
-        let format = Format::named(name).unwrap();
-        for path in files(name) {
-            let whole = records(&path);
-            for index in 0..whole.len() {
-                for place in 0..size(&whole[index].1) {
-                    for with in strange.iter().map(Some).chain([None]) {
-                        let mut records = whole.clone();
-                        match changed(&whole[index].1, &mut place.clone(), with) {
-                            Some(value) => records[index].1 = value,
-                            None => drop(records.remove(index)),
-                        }
-                        let out = decode(format, "file", &records);
-                        assert!(!out.events.is_empty() || !out.faults.is_empty() || whole.len() == 1);
+    for (format, path) in files() {
+        let whole = records(&path);
+        for index in 0..whole.len() {
+            for place in 0..size(&whole[index].1) {
+                for with in strange.iter().map(Some).chain([None]) {
+                    let mut records = whole.clone();
+                    match changed(&whole[index].1, &mut place.clone(), with) {
+                        Some(value) => records[index].1 = value,
+                        None => drop(records.remove(index)),
                     }
+                    let out = decode(format, "file", &records);
+                    assert!(!out.events.is_empty() || !out.faults.is_empty() || whole.len() == 1);
                 }
             }
         }
@@ -86,7 +84,7 @@ fn exchange_formats_leave_other_logs() {
     ];
     for file in others {
         let values: Vec<Json> = records(&folder.join(file)).into_iter().map(|(_, value)| value).collect();
-        let found = Format::detect(&values).map(Format::name);
-        assert!(!found.is_some_and(|name| FORMATS.contains(&name)), "{file} was taken for {found:?}");
+        let found = Format::detect(&values);
+        assert!(!found.is_some_and(|format| exchange_formats().contains(&format)), "{file} was taken for {found:?}");
     }
 }
