@@ -194,9 +194,8 @@ impl Trail {
         if self.unknown.is_empty() && labels.unknown.is_empty() {
             return false;
         }
-        let is_unknown = |name: &NameId| {
-            self.unknown.contains(name) || labels.unknown.iter().any(|(unknown, _)| unknown == name)
-        };
+        let is_unknown =
+            |name: &NameId| self.unknown.contains(name) || labels.unknown.iter().any(|(unknown, _)| unknown == name);
         prepared.asked(property).iter().any(is_unknown)
     }
 

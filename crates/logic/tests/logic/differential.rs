@@ -4,6 +4,7 @@
 //! small and shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of pairs for a long
 //! run.
 
+mod belief;
 mod generate;
 mod may_break;
 mod missing;

@@ -1,0 +1,203 @@
+//! Beliefs, against all worlds that the chances of facts make, one by one.
+
+use lictor_logic::{
+    After, BeliefMonitor, Chance, ChanceRange, Choice, Fact, Facts, Monitor, MonitorSet, Spelling, Time, Verdict,
+};
+
+use crate::differential::generate::{Fragment, Pair, generate};
+use crate::support::random::Random;
+use crate::support::trace::Entry;
+
+/// A moment of a trace: known facts and choices, or time that passes.
+type DoubtfulEntry = (Entry, Vec<Choice>);
+
+/// Takes facts out of a trace and puts choices of them in; the chances are in hundredths.
+fn doubt(pair: &Pair, random: &mut Random) -> Vec<DoubtfulEntry> {
+    let mut left = 5;
+    let doubted = |entry: &Entry| {
+        let Entry::Position(facts) = entry else { return (entry.clone(), Vec::new()) };
+        let (mut facts, mut choices) = (facts.clone(), Vec::new());
+        while left > 0 && random.below(2) == 0 {
+            left -= 1;
+            let mut drawn = |facts: &mut Facts| {
+                let fact = Fact::new(["p", "q", "r"][random.below(3)], []);
+                facts.known.retain(|known| *known != fact);
+                facts.unknown.retain(|atom| atom.name != fact.name);
+                (fact, Chance::new(random.below(51) as f64 / 100.0).unwrap())
+            };
+            let first = drawn(&mut facts);
+            let second = drawn(&mut facts);
+            choices.push(match random.below(3) {
+                0 => Choice::between([first, second]).unwrap(),
+                1 => Choice::new(first.0, Chance::new(1.0).unwrap()),
+                _ => Choice::new(first.0, first.1),
+            });
+        }
+        (Entry::Position(facts), choices)
+    };
+    pair.trace.iter().map(doubted).collect()
+}
+
+/// Returns the worlds of a trace with their probabilities.
+fn worlds(trace: &[DoubtfulEntry]) -> Vec<(Vec<Entry>, f64)> {
+    let mut worlds = vec![(Vec::new(), 1.0)];
+    for (entry, choices) in trace {
+        let mut here = vec![(entry.clone(), 1.0)];
+        for choice in choices {
+            let none = 1.0 - choice.alternatives().iter().map(|(_, chance)| chance.to_f64()).sum::<f64>();
+            let mut next: Vec<(Entry, f64)> =
+                here.iter().map(|(entry, weight)| (entry.clone(), weight * none)).collect();
+            for (fact, chance) in choice.alternatives() {
+                next.extend(here.iter().map(|(entry, weight)| {
+                    let mut entry = entry.clone();
+                    if let Entry::Position(facts) = &mut entry {
+                        facts.known.push(fact.clone());
+                    }
+                    (entry, weight * chance.to_f64())
+                }));
+            }
+            here = next;
+        }
+        let grown = worlds.iter().flat_map(|(entries, weight): &(Vec<Entry>, f64)| {
+            here.iter().map(move |(entry, share)| {
+                (entries.iter().cloned().chain([entry.clone()]).collect::<Vec<_>>(), weight * share)
+            })
+        });
+        worlds = grown.filter(|(_, weight)| *weight > 0.0).collect();
+    }
+    worlds
+}
+
+/// What happens in one world at one moment.
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    surely: bool,
+    maybe: bool,
+    /// Violated if the trace ended here, surely and maybe.
+    at_end: (bool, bool),
+    so_far: (bool, bool),
+}
+
+fn follow(pair: &Pair, after: After, entries: &[Entry]) -> Vec<Outcome> {
+    let mut monitors = MonitorSet::new();
+    let id = monitors.add(Monitor::with_after(&pair.arena, pair.f, after).unwrap());
+    let mut trace_state = monitors.start();
+    let mut so_far = (false, false);
+    let mut outcomes = Vec::new();
+    for entry in entries {
+        let (mut surely, mut maybe) = (false, false);
+        match entry {
+            Entry::Position(facts) => {
+                if let Some(time) = facts.time {
+                    let due = monitors.tick(&mut trace_state, Time(time.0 - 1));
+                    so_far.0 |= due.iter().any(|due| due.verdict == Verdict::Violated);
+                }
+                let was_broken = so_far.0 && after == After::Latch;
+                maybe = !was_broken && monitors.may_break(&trace_state, id, facts);
+                surely = monitors.step(&mut trace_state, facts).iter().any(|it| it.verdict == Verdict::Violated);
+            }
+            Entry::Tick(time) => {
+                let due = monitors.tick(&mut trace_state, *time);
+                so_far.0 |= due.iter().any(|due| due.verdict == Verdict::Violated);
+            }
+        }
+        so_far = (so_far.0 || surely, so_far.1 || so_far.0 || surely || maybe);
+        let end = monitors.end(&mut trace_state, id);
+        let at_end = (so_far.0 || end == Verdict::Violated, so_far.1 || end != Verdict::Satisfied);
+        outcomes.push(Outcome { surely, maybe: maybe || surely, at_end, so_far });
+    }
+    outcomes
+}
+
+#[track_caller]
+fn compare(range: ChanceRange, (least, most): (f64, f64), lost: Chance, what: &str) {
+    let allowed = 1e-12 + 8.0 * lost.to_f64();
+    let (from, to) = (range.least.to_f64(), range.most.to_f64());
+    let fits = from <= least + 1e-12 && to >= most - 1e-12 && least - from <= allowed && to - most <= allowed;
+    assert!(fits, "{what}: belief [{from}, {to}], worlds [{least}, {most}]");
+}
+
+/// A belief is the sum over all worlds: risk, violated so far, and violated at the end.
+fn belief_is_sum_over_worlds(fragment: Fragment, after: After, pairs: u64) -> (usize, usize) {
+    let (mut compared, mut doubtful) = (0, 0);
+    for number in 0..pairs {
+        let pair = generate(fragment, number);
+        let mut random = Random::new(number);
+        let trace = doubt(&pair, &mut random);
+        let Ok(monitor) = Monitor::with_after(&pair.arena, pair.f, after) else { continue };
+        let Ok(mut monitor) = BeliefMonitor::new(monitor) else { continue };
+        let worlds: Vec<(Vec<Outcome>, f64)> =
+            worlds(&trace).into_iter().map(|(entries, weight)| (follow(&pair, after, &entries), weight)).collect();
+        let mut belief = monitor.start();
+        for (place, (entry, choices)) in trace.iter().enumerate() {
+            let sum = |holds: &dyn Fn(&Outcome) -> bool| -> f64 {
+                worlds.iter().filter(|(outcomes, _)| holds(&outcomes[place])).map(|(_, weight)| weight).sum()
+            };
+            let formula = pair.arena.show(pair.f, Spelling::Ascii);
+            let what =
+                |what: &str| format!("{fragment:?} {after:?} {number}, {what} at {place}: {formula} on {trace:?}");
+            match entry {
+                Entry::Position(facts) => {
+                    let risk = monitor.step(&mut belief, facts, choices);
+                    let whole = match after {
+                        After::Latch => sum(&|outcome| outcome.surely || !outcome.so_far.0),
+                        _ => 1.0,
+                    };
+                    if whole > 0.0 {
+                        let (least, most) = (sum(&|it| it.surely) / whole, sum(&|it| it.maybe) / whole);
+                        compare(risk, (least, most), belief.lost(), &what("risk"));
+                        doubtful += usize::from(least > 0.0 && most < 1.0);
+                    }
+                }
+                Entry::Tick(time) => drop(monitor.tick(&mut belief, *time)),
+            }
+            let so_far = (sum(&|it| it.so_far.0), sum(&|it| it.so_far.1));
+            compare(belief.violated(), so_far, belief.lost(), &what("violated"));
+            let at_end = (sum(&|it| it.at_end.0), sum(&|it| it.at_end.1));
+            compare(monitor.violated_at_end(&belief), at_end, belief.lost(), &what("end"));
+            assert!(belief.lost().to_f64() < 1e-15, "{}", what("lost"));
+            compared += 1;
+        }
+    }
+    (compared, doubtful)
+}
+
+#[test]
+fn belief_is_sum_over_all_worlds() {
+    let (mut compared, mut doubtful) = (0, 0);
+    for fragment in [Fragment::Mixed, Fragment::Steps, Fragment::Timed, Fragment::Unknown] {
+        for after in [After::Latch, After::Each, After::Reset] {
+            // A reset after a violation that is only possible is not followed; see `MonitorSet::may_break`.
+            if (fragment, after) == (Fragment::Unknown, After::Reset) {
+                continue;
+            }
+            let (more, open) = belief_is_sum_over_worlds(fragment, after, 2_000);
+            (compared, doubtful) = (compared + more, doubtful + open);
+        }
+    }
+    assert!(compared > 10_000 && doubtful > 1_000, "{compared} compared, {doubtful} in doubt");
+}
+
+/// Chances 0 and 1 make a plain run.
+#[test]
+fn belief_without_doubt_is_plain_run() {
+    let mut broken = 0;
+    for number in 0..1_000 {
+        let pair = generate(Fragment::Mixed, number);
+        let mut monitor = BeliefMonitor::new(Monitor::new(&pair.arena, pair.f).unwrap()).unwrap();
+        let (mut belief, mut run) = (monitor.start(), Monitor::new(&pair.arena, pair.f).unwrap().run());
+        for entry in &pair.trace {
+            let Entry::Position(facts) = entry else { continue };
+            let certain = facts.known.iter().map(|fact| Choice::new(fact.clone(), Chance::ALWAYS));
+            let never = Choice::new(Fact::new("p", []), Chance::NEVER);
+            let choices: Vec<Choice> = certain.chain([never]).collect();
+            monitor.step(&mut belief, &Facts { known: Vec::new(), ..facts.clone() }, &choices);
+            let is_broken = run.step(facts) == Verdict::Violated;
+            let expected = if is_broken { Chance::ALWAYS } else { Chance::NEVER };
+            assert_eq!(belief.violated(), ChanceRange { least: expected, most: expected });
+            assert_eq!((belief.len(), belief.lost()), (1, Chance::NEVER));
+            broken += usize::from(is_broken);
+        }
+    }
+    assert!(broken > 100, "{broken}");
+}
