@@ -1,6 +1,6 @@
 //! The types of content blocks that are known, and reading of texts. A block of another type is refused.
 
-use lictor_json::Json;
+use lictor_json::{self as json, Json};
 
 use crate::refusal::WireRefusal;
 
@@ -50,9 +50,22 @@ pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
     if blocks.iter().filter(is_call).any(|block| block.text("name").is_none_or(str::is_empty)) {
         return Err(WireRefusal::new("wire.shape", "the name of a call is missing, or not a text"));
     }
+    if !blocks.iter().filter(is_call).all(has_arguments) {
+        return Err(WireRefusal::new("wire.shape", "`input` of a call is not an object"));
+    }
     match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !is_block_type(name)) {
         Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
         None => Ok(()),
+    }
+}
+
+/// Whether all clients read the same arguments of a call's block. Some parse a text once more, others do not; a text that
+/// is no JSON stays a text for all of them.
+fn has_arguments(block: &Json) -> bool {
+    match block.get("input") {
+        None | Some(Json::Null | Json::Object(_)) => true,
+        Some(Json::String(text)) => text.trim().is_empty() || json::parse_str(text).is_err(),
+        Some(_) => false,
     }
 }
 

@@ -84,6 +84,8 @@ fn calls_of_wrong_types_are_refused() {
     let messages = [
         r#"[{"type":"tool_use","id":"t","name":["drop_table"],"input":{}}]"#,
         r#"[{"type":"tool_use","id":"t","input":{}}]"#,
+        r#"[{"type":"tool_use","id":"t","name":"f","input":"{\"x\":\"drop_table\"}"}]"#,
+        r#"[{"type":"server_tool_use","id":"t","name":"f","input":["drop_table"]}]"#,
         r#"{"0":{"type":"text","text":"secret"}}"#,
         r#"[{"type":"text","text":{"value":"secret"}}]"#,
         r#"[{"type":"text","text":"hi","content":"secret"}]"#,
@@ -201,6 +203,32 @@ fn arguments_at_start_of_block_are_refused() {
     let start = r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#;
     let block = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"safe","input":{"query":"drop_table"}}}"#;
     assert_eq!(refusal(Api::Messages, &events(&[start, block])), Some("stream.shape"));
+}
+
+#[test]
+fn streamed_input_that_is_no_object_is_refused() {
+    let start = r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#;
+    let block = |input: &str| {
+        format!(
+            r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"t","name":"safe","input":{input}}}}}"#
+        )
+    };
+    let stop = r#"{"type":"content_block_stop","index":0}"#;
+    for (input, code) in [(r#""{\"x\":\"drop_table\"}""#, "wire.shape"), (r#""drop_table""#, "stream.shape")] {
+        assert_eq!(refusal(Api::Messages, &events(&[start, &block(input), stop])), Some(code), "{input}");
+    }
+    for piece in [r#""{\"x\":\"drop_table\"}""#, r#"["drop_table"]"#, "5"] {
+        let delta = lictor_json::Json::from([
+            ("type", "content_block_delta".into()),
+            ("index", 0.into()),
+            ("delta", [("type", "input_json_delta".into()), ("partial_json", piece.into())].into()),
+        ]);
+        let (block, delta) = (block("{}"), delta.to_string());
+        for end in [stop, r#"{"type":"message_stop"}"#] {
+            let text = events(&[start, &block, &delta, end]);
+            assert_eq!(refusal(Api::Messages, &text), Some("stream.shape"), "{piece} {end}");
+        }
+    }
 }
 
 #[test]
