@@ -64,14 +64,20 @@ impl Life {
                 Err(stop) => return Err(stop),
             };
             left -= 1;
-            self.count(|counts| counts.corrections += 1);
-            match self.perform(ExchangeStep::AskAgain(refused.next_request.clone())).await? {
+            match self.ask_again(&refused.next_request).await? {
                 StepResult::Reply(again) => {
                     (request, bytes, denied) = (refused.next_request.clone(), again, Some(refused));
                 }
                 _ => return self.send_denial(sent, refused).await,
             }
         }
+    }
+
+    /// Asks the model again, unless the client has disconnected.
+    pub(crate) async fn ask_again(&self, request: &Bytes) -> Result<StepResult, Stop> {
+        let answered = self.perform(ExchangeStep::AskAgain(request.clone())).await?;
+        self.count(|counts| counts.corrections += 1);
+        Ok(answered)
     }
 
     /// Sends the client a reply with the denials of its calls.

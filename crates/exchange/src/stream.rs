@@ -65,6 +65,29 @@ struct WithheldText {
 }
 
 impl StreamState {
+    /// Forwards the event that the stream asked about, since it could not be judged.
+    pub(crate) fn forward_asked(&mut self) {
+        let actions = self.stream.rule(Ruling::Forward);
+        self.actions.extend(actions);
+    }
+
+    /// Performs the actions of a stream that is not judged: it is only followed to know when it is complete.
+    pub(crate) fn forward_all(&mut self) {
+        while let Some(next) = self.actions.pop_front() {
+            let more = match next {
+                StreamAction::Judge(_) => self.stream.rule(Ruling::Forward),
+                StreamAction::Text { .. } => self.stream.mask(&[]),
+                StreamAction::Release(_) | StreamAction::Refuse(_) => continue,
+            };
+            self.actions.extend(more);
+        }
+    }
+
+    /// Whether the reply is complete, and all of it was judged as such.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.stream.is_complete() && !self.was_torn
+    }
+
     /// Whether the client has nothing of the stream, and it has nothing for the client.
     fn says_nothing(&self) -> bool {
         self.opening.is_some() && !self.stream.shows_anything() && self.denied.is_empty()
@@ -90,8 +113,7 @@ impl Life {
             else {
                 break (state, stopped);
             };
-            self.count(|counts| counts.corrections += 1);
-            match self.perform(ExchangeStep::AskAgain(next.clone())).await? {
+            match self.ask_again(&next).await? {
                 StepResult::Stream => {
                     self.replied.fetch_add(state.ruled, Ordering::Relaxed);
                     (left, request, denied) = (left - 1, next, Some(state));
@@ -135,7 +157,7 @@ impl Life {
                 return Ok(end);
             }
             // Clients disconnect as soon as they have the final chunk.
-            Err(Stop::Gone) if state.is_reading && state.stream.is_complete() && !state.was_torn => {
+            Err(Stop::Gone) if state.is_reading && state.opening.is_none() && state.is_whole() => {
                 return Ok(ExchangeEnd::Complete);
             }
             Err(Stop::Gone) => {
@@ -147,7 +169,7 @@ impl Life {
         };
         self.remember_once(before, &mut state).await?;
         // If the upstream's connection breaks, so does the client's: a part must not be mistaken for the whole.
-        match (was_cut, state.stream.is_complete() && !state.was_torn) {
+        match (was_cut, state.is_whole()) {
             (true, _) => Ok(ExchangeEnd::Cut),
             (false, false) => Ok(ExchangeEnd::Truncated),
             (false, true) => Ok(ExchangeEnd::Complete),

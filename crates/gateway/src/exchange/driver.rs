@@ -97,7 +97,11 @@ impl HttpExchange {
                 step => self.perform(&mut driver, step).await,
             };
             step = exchange.resume(done.unwrap_or_else(|stop| match stop {
-                Stop::Gone => StepResult::ClientGone,
+                Stop::Gone => {
+                    // The upstream stops as soon as its connection is closed.
+                    driver.stream = None;
+                    StepResult::ClientGone
+                }
                 Stop::Tell(outcome, ErrorResponse { status, code, message, reason }) => {
                     driver.outcome = Some(outcome);
                     self.log_reason(reason.as_deref());

@@ -228,10 +228,13 @@ async fn exchange_record_covers_every_byte() {
     assert_eq!((sum("got"), sum("sent_down")), (got_bytes, got_bytes));
 }
 
-/// A disk that refuses writes while it is full.
+/// A disk that refuses writes while it is full, and makes them wait while it is stuck.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fills {
     pub(crate) is_full: Arc<AtomicBool>,
+    pub(crate) is_stuck: Arc<AtomicBool>,
+    /// Whether a write has waited.
+    pub(crate) has_waited: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -265,6 +268,10 @@ impl Disk for Fills {
 
 impl DiskFile for FillsFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        while self.0.is_stuck.load(Ordering::SeqCst) {
+            self.0.has_waited.store(true, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+        }
         match self.0.is_full.load(Ordering::SeqCst) {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => self.1.write_at(offset, bytes),
