@@ -49,8 +49,8 @@ struct StreamOpening {
     received: Vec<u8>,
     /// The bytes for the client.
     unsent: Vec<u8>,
-    /// Whether a reviewer was asked about a call, which is then no mistake of the model.
-    has_asked: bool,
+    /// Whether a call waits for a reviewer, which is no mistake of the model.
+    is_waiting: bool,
 }
 
 /// The withheld parts of a text while it is streamed.
@@ -99,7 +99,7 @@ impl Life {
     /// stream has nothing but calls and all are denied, the model gets the reasons and is asked again, as for a
     /// [whole reply](Life::judge_reply): the client gets the next stream instead.
     pub(crate) async fn judge_stream(&self, before: &SessionMemory, mut request: Bytes) -> Result<ExchangeEnd, Stop> {
-        let mut left = self.options.corrections;
+        let mut left = self.corrections_left(before);
         let mut denied: Option<StreamState> = None;
         let (state, stopped) = loop {
             let mut state = self.open_stream(left);
@@ -126,7 +126,7 @@ impl Life {
 
     /// Returns the next request to the model, if it has to be asked again after a stream.
     fn correct_stream(&self, state: &StreamState, request: &Bytes, was_cut: bool) -> Option<Bytes> {
-        let opening = state.opening.as_ref().filter(|opening| !opening.has_asked && !was_cut && !state.was_torn)?;
+        let opening = state.opening.as_ref().filter(|opening| !opening.is_waiting && !was_cut && !state.was_torn)?;
         if state.left == 0 || state.denied.is_empty() {
             return None;
         }
@@ -237,13 +237,13 @@ impl Life {
                 }
                 StreamAction::Judge(event) => {
                     state.was_torn |= event.more.get("truncated").is_some();
-                    let (mut ruling, has_asked) = self.rule(&event, state.ruled).await?;
+                    let (mut ruling, is_waiting) = self.rule(&event, state.ruled).await?;
                     if let Some(opening) = &mut state.opening {
-                        opening.has_asked |= has_asked;
+                        opening.is_waiting |= is_waiting;
                     }
                     state.denied.extend(denied_call(&event, &ruling));
                     // The model was told why, and insists.
-                    let insists = state.left == 0 && self.options.corrections > 0 && !has_asked;
+                    let insists = state.left == 0 && self.options.corrections > 0 && !is_waiting;
                     if let (Kind::ToolCall, Ruling::Deny { text }, true) = (&event.kind, &mut ruling, insists) {
                         APOLOGY.clone_into(text);
                     }

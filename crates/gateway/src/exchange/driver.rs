@@ -73,6 +73,7 @@ impl HttpExchange {
         options.items = config.limits.items;
         options.unknown_fields = if config.shadow { UnknownFields::Pass } else { config.unknown_fields };
         options.corrections = config.limits.corrections;
+        options.session_corrections = config.limits.session_corrections;
         options.judges_reply = judges_reply;
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();

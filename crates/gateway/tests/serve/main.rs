@@ -5,6 +5,7 @@
 #[path = "../../../exchange/tests/scenes/check.rs"]
 mod check;
 mod control;
+mod corrections;
 mod crossing;
 mod doors;
 mod faults;
