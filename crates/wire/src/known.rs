@@ -21,8 +21,10 @@ const BLOCK_TYPES: [&str; 13] = [
     "refusal",
 ];
 
-/// What a block of text does not have, and other blocks do.
+/// What a block of text does not have, and other blocks do; the same for calls, and for results of tools.
 const TEXT_LACKS: [&str; 5] = ["content", "input", "thinking", "data", "name"];
+const CALL_LACKS: [&str; 5] = ["text", "refusal", "content", "thinking", "data"];
+const RESULT_LACKS: [&str; 5] = ["text", "refusal", "input", "thinking", "data"];
 
 /// Whether the type of a content block in a reply is known.
 pub(crate) fn is_block_type(name: &str) -> bool {
@@ -41,10 +43,10 @@ pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
     if blocks.iter().filter(|block| is_thinking(block)).any(|block| has_text(&block)) {
         return Err(WireRefusal::new("wire.shape", "a block of thinking also has a text"));
     }
-    // Some clients read them as text.
-    let has_more = |block: &&Json| TEXT_LACKS.iter().any(|key| block.get(key).is_some_and(|value| !value.is_null()));
-    if blocks.iter().filter(|block| block.text("type") == Some("text")).any(|block| has_more(&block)) {
-        return Err(WireRefusal::new("wire.shape", "a block of text also has other content"));
+    // Some clients read every member, whatever the type.
+    if let Some(block) = blocks.iter().find(|block| has_other_content(block)) {
+        let name = block.text("type").unwrap_or_default();
+        return Err(WireRefusal::new("wire.shape", format!("a block of the type `{name}` also has other content")));
     }
     let is_call = |block: &&Json| block.text("type").is_some_and(|name| name.ends_with("tool_use"));
     if blocks.iter().filter(is_call).any(|block| block.text("name").is_none_or(str::is_empty)) {
@@ -57,6 +59,18 @@ pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
         Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
         None => Ok(()),
     }
+}
+
+/// Whether a block has content that belongs to blocks of other types.
+fn has_other_content(block: &Json) -> bool {
+    let lacks = match block.text("type") {
+        Some("text") => TEXT_LACKS,
+        Some(name) if name.ends_with("tool_use") => CALL_LACKS,
+        Some(name) if name.ends_with("_tool_result") => RESULT_LACKS,
+        _ => return false,
+    };
+    let is_empty = |value: &Json| matches!(value, Json::Null) || value.as_str().is_some_and(str::is_empty);
+    lacks.iter().any(|key| block.get(key).is_some_and(|value| !is_empty(value)))
 }
 
 /// Whether all clients read the same arguments of a call's block. Some parse a text once more, others do not; a text that

@@ -89,6 +89,9 @@ fn calls_of_wrong_types_are_refused() {
         r#"{"0":{"type":"text","text":"secret"}}"#,
         r#"[{"type":"text","text":{"value":"secret"}}]"#,
         r#"[{"type":"text","text":"hi","content":"secret"}]"#,
+        r#"[{"type":"tool_use","id":"t","name":"f","input":{},"text":"secret"}]"#,
+        r#"[{"type":"tool_use","id":"t","name":"f","input":{},"content":"secret"}]"#,
+        r#"[{"type":"web_search_tool_result","tool_use_id":"t","content":[],"text":"secret"}]"#,
     ];
     for content in messages {
         let body = format!(r#"{{"type":"message","role":"assistant","content":{content}}}"#);
@@ -214,7 +217,11 @@ fn streamed_input_that_is_no_object_is_refused() {
         )
     };
     let stop = r#"{"type":"content_block_stop","index":0}"#;
-    for (input, code) in [(r#""{\"x\":\"drop_table\"}""#, "wire.shape"), (r#""drop_table""#, "stream.shape")] {
+    for (input, code) in [
+        (r#"{},"text":"drop_table""#, "wire.shape"),
+        (r#""{\"x\":\"drop_table\"}""#, "wire.shape"),
+        (r#""drop_table""#, "stream.shape"),
+    ] {
         assert_eq!(refusal(Api::Messages, &events(&[start, &block(input), stop])), Some(code), "{input}");
     }
     for piece in [r#""{\"x\":\"drop_table\"}""#, r#"["drop_table"]"#, "5"] {
