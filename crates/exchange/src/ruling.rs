@@ -14,8 +14,8 @@ use crate::exchange::{Life, Stop, number, unexpected};
 use crate::memory::ModelNote;
 use crate::step::{ExchangeStep, StepResult};
 
-/// The text that the model reads for a call that a reviewer denied.
-const DENIED: &str = "This step was not carried out: a reviewer denied it. Do not try it again.";
+/// The text that the model reads for a call that a reviewer denied, or did not answer in time.
+const DENIED: &str = "This step was not carried out: a reviewer did not allow it. Do not try it again.";
 
 /// The text that the model reads for a call that only the vendor can make, and that must be changed or approved first.
 const VENDOR_CALL: &str = "This step was not carried out: it would have to be changed or approved first, which is not \

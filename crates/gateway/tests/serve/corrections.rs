@@ -49,7 +49,7 @@ async fn corrections_of_session_are_limited() {
 async fn reviewer_denial_is_told_to_model() {
     for (api, streams) in Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)]) {
         let model = Model::start(|seen: &SeenRequest| {
-            match String::from_utf8_lossy(&seen.body).contains("a reviewer denied it") {
+            match String::from_utf8_lossy(&seen.body).contains("a reviewer did not allow it") {
                 true => told(seen, &[text("Then I leave it.")]),
                 false => told(seen, &[call("c1", "delete", json!({"file": "x"}))]),
             }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod approvals;
 #[path = "../../../exchange/tests/scenes/check.rs"]
 mod check;
 mod control;
