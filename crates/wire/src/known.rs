@@ -38,6 +38,7 @@ pub(crate) fn is_thinking(block: &Json) -> bool {
 
 /// Refuses content blocks of unknown types, and thinking that some clients would show as text.
 pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
+    check_texts(blocks)?;
     let has_text =
         |block: &&Json| ["text", "refusal"].iter().any(|key| block.text(key).is_some_and(|text| !text.is_empty()));
     if blocks.iter().filter(|block| is_thinking(block)).any(|block| has_text(&block)) {
@@ -58,6 +59,22 @@ pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
     match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !is_block_type(name)) {
         Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
         None => Ok(()),
+    }
+}
+
+/// The members that hold the text of a part, in the order in which they are looked for.
+const TEXT_MEMBERS: [&str; 3] = ["text", "refusal", "transcript"];
+
+/// Refuses parts of a reply with two texts: one of them would not be judged, and some clients show it.
+pub(crate) fn check_texts(parts: &[Json]) -> Result<(), WireRefusal> {
+    let has_second = |part: &&Json| {
+        let mut texts = TEXT_MEMBERS.iter().filter_map(|key| part.text(key));
+        texts.next();
+        texts.any(|text| !text.is_empty())
+    };
+    match parts.iter().any(|part| has_second(&part)) {
+        true => Err(WireRefusal::new("wire.shape", "a part of a text has two texts")),
+        false => Ok(()),
     }
 }
 

@@ -73,6 +73,7 @@ fn calls_of_wrong_types_are_refused() {
         r#""function_call":["drop_table"]"#,
         r#""content":{"text":"secret"}"#,
         r#""content":[{"type":"text","text":["secret"]}]"#,
+        r#""content":[{"type":"text","text":"hi","refusal":"secret"}]"#,
         r#""content":[{"type":"thinking","thinking":"x","text":"secret"}]"#,
         r#""refusal":["secret"]"#,
     ];
@@ -89,6 +90,7 @@ fn calls_of_wrong_types_are_refused() {
         r#"{"0":{"type":"text","text":"secret"}}"#,
         r#"[{"type":"text","text":{"value":"secret"}}]"#,
         r#"[{"type":"text","text":"hi","content":"secret"}]"#,
+        r#"[{"type":"text","text":"hi","refusal":"secret"}]"#,
         r#"[{"type":"tool_use","id":"t","name":"f","input":{},"text":"secret"}]"#,
         r#"[{"type":"tool_use","id":"t","name":"f","input":{},"content":"secret"}]"#,
         r#"[{"type":"web_search_tool_result","tool_use_id":"t","content":[],"text":"secret"}]"#,
@@ -103,6 +105,10 @@ fn calls_of_wrong_types_are_refused() {
         (r#"{"type":"item_reference","id":"msg_1"}"#, "wire.unknown"),
         (r#"{"type":"message","role":"user","content":[{"type":"output_text","text":"x"}]}"#, "wire.unknown"),
         (r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":["x"]}]}"#, "wire.shape"),
+        (
+            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"","refusal":"secret"}]}"#,
+            "wire.shape",
+        ),
     ];
     for (item, code) in responses {
         let body = format!(r#"{{"output":[{item}]}}"#);
@@ -199,6 +205,36 @@ fn event_with_id_of_other_item_is_refused() {
     let delta = r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"b","delta":"x"}"#;
     let text = events(&[&item(0, "a"), &item(1, "b"), delta]);
     assert_eq!(refusal(Api::Responses, &text), Some("stream.shape"));
+}
+
+#[test]
+fn streamed_part_with_two_texts_is_refused() {
+    let part = r#"{"type":"output_text","text":"hi","annotations":[]}"#;
+    let message = |content: &str| format!(r#"{{"type":"message","id":"m","role":"assistant","content":[{content}]}}"#);
+    let honest = [
+        format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{}}}"#, message("")),
+        r#"{"type":"response.content_part.added","output_index":0,"content_index":0,"item_id":"m","part":{"type":"output_text","text":"","annotations":[]}}"#.to_owned(),
+        r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"m","delta":"hi"}"#.to_owned(),
+        format!(
+            r#"{{"type":"response.content_part.done","output_index":0,"content_index":0,"item_id":"m","part":{part}}}"#
+        ),
+        format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{}}}"#, message(part)),
+        format!(
+            r#"{{"type":"response.completed","response":{{"id":"r","status":"completed","output":[{}]}}}}"#,
+            message(part)
+        ),
+    ];
+    let read = |written: &[String]| {
+        let written: Vec<&str> = written.iter().map(String::as_str).collect();
+        refusal(Api::Responses, &events(&written))
+    };
+    assert_eq!(read(&honest), None);
+    for place in [1, 3, 4, 5] {
+        let mut lying = honest.clone();
+        lying[place] = lying[place].replace(r#""annotations":[]"#, r#""annotations":[],"refusal":"drop_table""#);
+        assert_ne!(lying[place], honest[place]);
+        assert_eq!(read(&lying), Some("wire.shape"), "{place}");
+    }
 }
 
 #[test]
