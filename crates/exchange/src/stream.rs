@@ -182,7 +182,8 @@ impl Life {
             .held(self.options.held)
             .hold_back(if self.options.shadow { 0 } else { self.options.hold_back })
             .asks_early(self.previews_text())
-            .unknown_fields(self.options.unknown_fields);
+            .unknown_fields(self.options.unknown_fields)
+            .choices(self.choices);
         StreamState {
             stream: Stream::new(self.api, limits),
             actions: VecDeque::new(),

@@ -179,7 +179,11 @@ fn say(number: usize) -> Vec<Say> {
     match number % 4 {
         0 => vec![text(&"word ".repeat(number % 50))],
         1 => vec![call("c", "look", json!({"n": number}))],
-        2 => vec![text("a\nb\u{e9}\u{1f600}"), call("c", "look", json!({"x": "y\"z"})), call("d", "see", json!([1]))],
+        2 => vec![
+            text("a\nb\u{e9}\u{1f600}"),
+            call("c", "look", json!({"x": "y\"z"})),
+            call("d", "see", json!({"n": [1]})),
+        ],
         _ => vec![text("x")],
     }
 }

@@ -1,6 +1,6 @@
 //! Replies that two clients would read differently are refused, or lose what only some of them read.
 
-use lictor_wire::{Api, Reply, Stream, StreamAction, StreamLimits, UnknownFields};
+use lictor_wire::{Api, Reply, Request, Ruling, Stream, StreamAction, StreamLimits, UnknownFields};
 
 use crate::drive::forward;
 use crate::made::{chunks, events};
@@ -234,6 +234,32 @@ fn streamed_part_with_two_texts_is_refused() {
         lying[place] = lying[place].replace(r#""annotations":[]"#, r#""annotations":[],"refusal":"drop_table""#);
         assert_ne!(lying[place], honest[place]);
         assert_eq!(read(&lying), Some("wire.shape"), "{place}");
+    }
+}
+
+/// Clients that asked for one choice join the texts of all chunks.
+#[test]
+fn choice_that_was_not_asked_for_is_refused() {
+    let chunk = |index: usize, text: &str| {
+        format!(r#"{{"choices":[{{"index":{index},"delta":{{"content":"{text}"}},"finish_reason":null}}]}}"#)
+    };
+    let text = events(&[&chunk(0, "drop"), &chunk(1, "_table"), "[DONE]"]);
+    for (asked, code) in [(r#""n":1,"#, Some("stream.shape")), ("", Some("stream.shape")), (r#""n":2,"#, None)] {
+        let request = format!(r#"{{"model":"m",{asked}"messages":[{{"role":"user","content":"hi"}}],"stream":true}}"#);
+        let choices = Request::read(Api::Chat, request.as_bytes()).unwrap().choices;
+        let mut stream = Stream::new(Api::Chat, StreamLimits::default().choices(choices));
+        let refused = stream.push(text.as_bytes()).into_iter().find_map(|action| match action {
+            StreamAction::Refuse(refused) => Some(refused.code),
+            _ => None,
+        });
+        // The text before the refused chunk was sent, and has to be judged first.
+        let refused = refused.or_else(|| {
+            stream.rule(Ruling::Forward).into_iter().find_map(|action| match action {
+                StreamAction::Refuse(refused) => Some(refused.code),
+                _ => None,
+            })
+        });
+        assert_eq!(refused, code, "{asked}");
     }
 }
 
