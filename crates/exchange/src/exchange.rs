@@ -62,6 +62,7 @@ impl Exchange {
             options,
             session: String::new(),
             principal: None,
+            choices: usize::MAX,
             replied: AtomicUsize::new(0),
             link: Arc::clone(&link),
         };
@@ -123,6 +124,8 @@ pub(crate) struct Life {
     pub(crate) options: ExchangeOptions,
     pub(crate) session: String,
     pub(crate) principal: Option<String>,
+    /// How many choices the client asks for.
+    pub(crate) choices: usize,
     /// How many events of earlier replies were decided on, where the model was asked again.
     pub(crate) replied: AtomicUsize,
     link: Arc<Link>,
@@ -150,6 +153,7 @@ impl Life {
             Ok(request) => request,
             Err(refused) => return Err(self.refuse_input(400, refused, body).await?),
         };
+        self.choices = request.choices;
         self.identify(&request).await?;
         let (memory, changes) = self.judge_request(&request).await?;
         let sent = match changes.is_empty() {

@@ -33,6 +33,8 @@ pub struct SessionMemory {
     refused: Vec<(i64, u32)>,
     /// How many requests were sent. An item after one of them is a new event, even if its text is the same.
     rounds: u64,
+    /// How often the model was asked again.
+    pub(crate) corrections: usize,
 }
 
 /// The altered form of an item.
@@ -70,6 +72,8 @@ struct StoredMemory<'a> {
     refused: Cow<'a, [(i64, u32)]>,
     #[serde(default)]
     rounds: u64,
+    #[serde(default)]
+    corrections: usize,
     /// When it was last saved, in nanoseconds since 1970.
     used: i64,
 }
@@ -77,7 +81,7 @@ struct StoredMemory<'a> {
 impl SessionMemory {
     /// Reads the stored form. Returns the memory and when it was last used.
     pub fn from_bytes(bytes: &[u8]) -> Option<(SessionMemory, Time)> {
-        let StoredMemory { known, altered, granted, notes, denied, refused, rounds, used } =
+        let StoredMemory { known, altered, granted, notes, denied, refused, rounds, corrections, used } =
             serde_json::from_slice(bytes).ok()?;
         let known = unhex(&known).and_then(|bytes| ConversationHistory::from_bytes(&bytes))?;
         let memory = SessionMemory {
@@ -88,6 +92,7 @@ impl SessionMemory {
             denied: denied.into_owned(),
             refused: refused.into_owned(),
             rounds,
+            corrections,
         };
         Some((memory, Time(used)))
     }
@@ -102,6 +107,7 @@ impl SessionMemory {
             denied: self.denied.as_slice().into(),
             refused: self.refused.as_slice().into(),
             rounds: self.rounds,
+            corrections: self.corrections,
             used: used.0,
         };
         // Text keys and no maps with other ones: this cannot fail.

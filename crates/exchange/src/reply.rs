@@ -36,8 +36,8 @@ struct RuledEvents {
     rulings: Vec<Ruling>,
     /// Whether the memory after the reply was saved with the decisions.
     is_remembered: bool,
-    /// Whether a reviewer was asked about a call.
-    has_asked: bool,
+    /// Whether a call waits for a reviewer.
+    is_waiting: bool,
 }
 
 impl Life {
@@ -50,7 +50,7 @@ impl Life {
         mut request: Bytes,
         mut bytes: Bytes,
     ) -> Result<ExchangeEnd, Stop> {
-        let mut left = self.options.corrections;
+        let mut left = self.corrections_left(sent);
         let mut denied: Option<RefusedReply> = None;
         loop {
             let refused = match self.settle_reply(sent, &request, bytes, left).await {
@@ -64,14 +64,26 @@ impl Life {
                 Err(stop) => return Err(stop),
             };
             left -= 1;
-            self.count(|counts| counts.corrections += 1);
-            match self.perform(ExchangeStep::AskAgain(refused.next_request.clone())).await? {
+            match self.ask_again(&refused.next_request).await? {
                 StepResult::Reply(again) => {
                     (request, bytes, denied) = (refused.next_request.clone(), again, Some(refused));
                 }
                 _ => return self.send_denial(sent, refused).await,
             }
         }
+    }
+
+    /// Returns how often the model may be asked again for a reply, by the memory as of when the request was sent.
+    pub(crate) fn corrections_left(&self, sent: &SessionMemory) -> usize {
+        self.options.corrections.min(self.options.session_corrections.saturating_sub(sent.corrections))
+    }
+
+    /// Asks the model again, unless the client has disconnected.
+    pub(crate) async fn ask_again(&self, request: &Bytes) -> Result<StepResult, Stop> {
+        self.update(|memory| memory.corrections += 1).await?;
+        let answered = self.perform(ExchangeStep::AskAgain(request.clone())).await?;
+        self.count(|counts| counts.corrections += 1);
+        Ok(answered)
     }
 
     /// Sends the client a reply with the denials of its calls.
@@ -102,7 +114,7 @@ impl Life {
             Ok(forwarded) => forwarded,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
         };
-        let RuledEvents { mut rulings, is_remembered, has_asked } =
+        let RuledEvents { mut rulings, is_remembered, is_waiting } =
             self.rule_all(sent, reply.events(), &forwarded.sent).await?;
         if is_remembered {
             return Ok(SettledReply::Body(forwarded.body.into()));
@@ -110,7 +122,7 @@ impl Life {
         let denied: Vec<(String, String)> =
             reply.events().iter().zip(&rulings).filter_map(|(event, ruling)| denied_call(event, ruling)).collect();
         // A call that waits for a reviewer is no mistake of the model.
-        let is_mistaken = !denied.is_empty() && !has_asked && !self.options.shadow;
+        let is_mistaken = !denied.is_empty() && !is_waiting && !self.options.shadow;
         let mut next_request = None;
         if is_mistaken && left > 0 {
             let denials: Vec<(Text, String)> =
@@ -163,13 +175,13 @@ impl Life {
         };
         let mut rulings = Vec::with_capacity(events.len());
         let Some((decisions, is_next)) = decided else {
-            let mut has_asked = false;
+            let mut is_waiting = false;
             for (place, event) in events.iter().enumerate() {
-                let (ruling, asked) = self.rule(event, place).await?;
+                let (ruling, waits) = self.rule(event, place).await?;
                 rulings.push(ruling);
-                has_asked |= asked;
+                is_waiting |= waits;
             }
-            return Ok(RuledEvents { rulings, is_remembered: false, has_asked });
+            return Ok(RuledEvents { rulings, is_remembered: false, is_waiting });
         };
         // Reviewers are asked about all calls at once, and all wait until the same time.
         let mut asked = Vec::with_capacity(events.len());
@@ -178,14 +190,16 @@ impl Life {
         }
         // Grants are spent after all approvals are answered: a client that disconnects before that was sent nothing.
         let waiting: Vec<String> = asked.iter().flatten().cloned().collect();
-        let has_asked = !waiting.is_empty();
-        if has_asked {
+        if !waiting.is_empty() {
             self.perform(ExchangeStep::Wait(waiting)).await?;
         }
+        let mut is_waiting = false;
         for ((event, decision), asked) in numbered.iter().zip(&decisions).zip(asked) {
-            rulings.push(self.rule_decided(event, decision, asked).await?);
+            let (ruling, waits) = self.rule_decided(event, decision, asked).await?;
+            rulings.push(ruling);
+            is_waiting |= waits;
         }
-        Ok(RuledEvents { rulings, is_remembered: is_next, has_asked })
+        Ok(RuledEvents { rulings, is_remembered: is_next, is_waiting })
     }
 
     /// Remembers the items that the client was sent: it sends them again, and they are not judged twice.

@@ -14,8 +14,8 @@ use crate::exchange::{Life, Stop, number, unexpected};
 use crate::memory::ModelNote;
 use crate::step::{ExchangeStep, StepResult};
 
-/// The text that the model reads for a call that a reviewer denied.
-const DENIED: &str = "This step was not carried out: a reviewer denied it. Do not try it again.";
+/// The text that the model reads for a call that a reviewer denied, or did not answer in time.
+const DENIED: &str = "This step was not carried out: a reviewer did not allow it. Do not try it again.";
 
 /// The text that the model reads for a call that only the vendor can make, and that must be changed or approved first.
 const VENDOR_CALL: &str = "This step was not carried out: it would have to be changed or approved first, which is not \
@@ -63,7 +63,8 @@ pub(crate) fn denied_call(event: &Event, ruling: &Ruling) -> Option<(String, Str
 }
 
 impl Life {
-    /// Decides on the `place`th event of the reply. Returns the ruling on it, and whether a reviewer was asked.
+    /// Decides on the `place`th event of the reply. Returns the ruling on it, and whether it waits for a
+    /// reviewer.
     pub(crate) async fn rule(&self, event: &Event, place: usize) -> Result<(Ruling, bool), Stop> {
         if event.kind == Kind::ToolCall
             && let Some(ruling) = self.spend_grant(event).await?
@@ -82,8 +83,7 @@ impl Life {
         if let Some(id) = &asked {
             self.perform(ExchangeStep::Wait(vec![id.clone()])).await?;
         }
-        let has_asked = asked.is_some();
-        Ok((self.rule_decided(&event, decision, asked).await?, has_asked))
+        self.rule_decided(&event, decision, asked).await
     }
 
     /// Returns the event with its delivery number, derived from the exchange and the place in it.
@@ -126,30 +126,31 @@ impl Life {
         }
     }
 
-    /// Returns the ruling on an event of the reply, for which a reviewer may have been asked.
+    /// Returns the ruling on an event of the reply, for which a reviewer may have been asked, and whether it still waits for
+    /// one.
     pub(crate) async fn rule_decided(
         &self,
         event: &Event,
         decision: &Decision,
         asked: Option<String>,
-    ) -> Result<Ruling, Stop> {
+    ) -> Result<(Ruling, bool), Stop> {
         if self.options.shadow {
-            return Ok(Ruling::Forward);
+            return Ok((Ruling::Forward, false));
         }
         if let (Action::Steer, Some(text)) = (decision.action, &decision.message) {
             // The model reads it with the next request.
             let note = ModelNote { call: event.id.as_ref().map(ToString::to_string), text: text.clone() };
             self.update(|memory| memory.note(note.clone())).await?;
         }
-        let Some(id) = asked else { return Ok(ruling(decision, decision.approval_id.as_deref())) };
+        let Some(id) = asked else { return Ok((ruling(decision, decision.approval_id.as_deref()), false)) };
         let is_pending = match self.perform(ExchangeStep::LookUp(id.clone())).await? {
             StepResult::Pending(is_pending) => is_pending,
             other => return Err(unexpected(&other)),
         };
         match self.spend_grant(event).await? {
-            Some(ruling) => Ok(ruling),
-            None if is_pending => Ok(ruling(decision, Some(&id))),
-            None => Ok(Ruling::Deny { text: DENIED.to_owned() }),
+            Some(ruling) => Ok((ruling, false)),
+            None if is_pending => Ok((ruling(decision, Some(&id)), true)),
+            None => Ok((Ruling::Deny { text: DENIED.to_owned() }, false)),
         }
     }
 

@@ -41,58 +41,66 @@ impl Life {
         Ok(self.judge_request(&request).await?.0)
     }
 
-    /// Sends a stream as it comes, and judges it beside.
-    async fn follow_unchanged(&self, memory: Option<Arc<SessionMemory>>) -> Result<ExchangeEnd, Stop> {
-        let mut judged = memory.map(|memory| (memory, self.open_stream(0)));
+    /// Sends a stream as it comes, and judges it beside, if the request could be judged.
+    async fn follow_unchanged(&self, mut memory: Option<Arc<SessionMemory>>) -> Result<ExchangeEnd, Stop> {
+        let mut state = self.open_stream(0);
         let was_cut = loop {
-            let last = match self.perform(ExchangeStep::Read).await? {
+            let read = match self.perform(ExchangeStep::Read).await {
+                Err(Stop::Gone) => return self.abandon_unchanged(memory, state).await,
+                read => read?,
+            };
+            let (actions, last) = match read {
                 StepResult::Bytes(bytes) => {
                     if let Err(Stop::Gone) = self.perform(ExchangeStep::SendPiece(bytes.clone())).await {
-                        return self.abandon_unchanged(judged).await;
+                        return self.abandon_unchanged(memory, state).await;
                     }
-                    if let Some((_, state)) = &mut judged {
-                        let actions = state.stream.push(&bytes);
-                        state.actions.extend(actions);
-                    }
-                    None
+                    (state.stream.push(&bytes), None)
                 }
-                StepResult::End => Some(false),
-                StepResult::Cut => Some(true),
+                StepResult::End => (state.stream.end(), Some(false)),
+                StepResult::Cut => (state.stream.end(), Some(true)),
                 other => return Err(unexpected(&other)),
             };
-            if let Some((memory, state)) = &mut judged {
-                if last.is_some() {
-                    let actions = state.stream.end();
-                    state.actions.extend(actions);
-                }
-                let played = self.play(memory, state).await;
+            state.actions.extend(actions);
+            if let Some(judged) = &memory {
+                let played = self.play(judged, &mut state).await;
                 if self.tolerate(played)?.is_none() {
-                    judged = None;
+                    memory = None;
+                    state.forward_asked();
                 }
+            }
+            if memory.is_none() {
+                state.forward_all();
             }
             if let Some(was_cut) = last {
                 break was_cut;
             }
         };
-        let mut is_whole = true;
-        if let Some((memory, state)) = &mut judged {
-            let remembered = self.remember_once(memory, state).await;
+        if let Some(memory) = &memory {
+            let remembered = self.remember_once(memory, &mut state).await;
             self.tolerate(remembered)?;
-            is_whole = state.stream.is_complete() && !state.was_torn;
         }
-        match (was_cut, is_whole) {
+        match (was_cut, state.is_whole() || memory.is_none()) {
             (true, _) => Ok(ExchangeEnd::Cut),
             (false, false) => Ok(ExchangeEnd::Truncated),
             (false, true) => Ok(ExchangeEnd::Complete),
         }
     }
 
-    /// Judges what a client got that has disconnected.
-    async fn abandon_unchanged(&self, judged: Option<(Arc<SessionMemory>, StreamState)>) -> Result<ExchangeEnd, Stop> {
-        if let Some((memory, mut state)) = judged {
+    /// Judges what a client got that has disconnected. All bytes before were sent and judged.
+    async fn abandon_unchanged(
+        &self,
+        memory: Option<Arc<SessionMemory>>,
+        mut state: StreamState,
+    ) -> Result<ExchangeEnd, Stop> {
+        // Clients disconnect as soon as they have the final chunk.
+        if state.is_whole() {
+            return Ok(ExchangeEnd::Complete);
+        }
+        if let Some(memory) = memory {
             state.is_gone = true;
             state.actions = state.stream.abandon().into();
-            self.play(&memory, &mut state).await?;
+            let played = self.play(&memory, &mut state).await;
+            self.tolerate(played)?;
         }
         Err(Stop::Gone)
     }

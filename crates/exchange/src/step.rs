@@ -29,8 +29,11 @@ pub struct ExchangeOptions {
     /// What happens to fields of replies that Lictor does not know.
     pub unknown_fields: UnknownFields,
     /// How often the model is asked again after all its calls were denied, so that the agent gets a reply it can go on
-    /// with. Replies that are streamed are not asked for again.
+    /// with. A streamed reply is asked for again if it begins with its calls.
     pub corrections: usize,
+    /// How often the model is asked again in one session. After that it is not told why, as after the last correction of a
+    /// reply.
+    pub session_corrections: usize,
     /// Whether the reply is judged; a count of tokens has nothing to judge.
     pub judges_reply: bool,
 }
@@ -45,6 +48,7 @@ impl Default for ExchangeOptions {
             items: 20_000,
             unknown_fields: UnknownFields::default(),
             corrections: 2,
+            session_corrections: 20,
             judges_reply: true,
         }
     }

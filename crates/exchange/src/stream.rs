@@ -49,8 +49,8 @@ struct StreamOpening {
     received: Vec<u8>,
     /// The bytes for the client.
     unsent: Vec<u8>,
-    /// Whether a reviewer was asked about a call, which is then no mistake of the model.
-    has_asked: bool,
+    /// Whether a call waits for a reviewer, which is no mistake of the model.
+    is_waiting: bool,
 }
 
 /// The withheld parts of a text while it is streamed.
@@ -65,6 +65,29 @@ struct WithheldText {
 }
 
 impl StreamState {
+    /// Forwards the event that the stream asked about, since it could not be judged.
+    pub(crate) fn forward_asked(&mut self) {
+        let actions = self.stream.rule(Ruling::Forward);
+        self.actions.extend(actions);
+    }
+
+    /// Performs the actions of a stream that is not judged: it is only followed to know when it is complete.
+    pub(crate) fn forward_all(&mut self) {
+        while let Some(next) = self.actions.pop_front() {
+            let more = match next {
+                StreamAction::Judge(_) => self.stream.rule(Ruling::Forward),
+                StreamAction::Text { .. } => self.stream.mask(&[]),
+                StreamAction::Release(_) | StreamAction::Refuse(_) => continue,
+            };
+            self.actions.extend(more);
+        }
+    }
+
+    /// Whether the reply is complete, and all of it was judged as such.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.stream.is_complete() && !self.was_torn
+    }
+
     /// Whether the client has nothing of the stream, and it has nothing for the client.
     fn says_nothing(&self) -> bool {
         self.opening.is_some() && !self.stream.shows_anything() && self.denied.is_empty()
@@ -76,7 +99,7 @@ impl Life {
     /// stream has nothing but calls and all are denied, the model gets the reasons and is asked again, as for a
     /// [whole reply](Life::judge_reply): the client gets the next stream instead.
     pub(crate) async fn judge_stream(&self, before: &SessionMemory, mut request: Bytes) -> Result<ExchangeEnd, Stop> {
-        let mut left = self.options.corrections;
+        let mut left = self.corrections_left(before);
         let mut denied: Option<StreamState> = None;
         let (state, stopped) = loop {
             let mut state = self.open_stream(left);
@@ -90,8 +113,7 @@ impl Life {
             else {
                 break (state, stopped);
             };
-            self.count(|counts| counts.corrections += 1);
-            match self.perform(ExchangeStep::AskAgain(next.clone())).await? {
+            match self.ask_again(&next).await? {
                 StepResult::Stream => {
                     self.replied.fetch_add(state.ruled, Ordering::Relaxed);
                     (left, request, denied) = (left - 1, next, Some(state));
@@ -104,7 +126,7 @@ impl Life {
 
     /// Returns the next request to the model, if it has to be asked again after a stream.
     fn correct_stream(&self, state: &StreamState, request: &Bytes, was_cut: bool) -> Option<Bytes> {
-        let opening = state.opening.as_ref().filter(|opening| !opening.has_asked && !was_cut && !state.was_torn)?;
+        let opening = state.opening.as_ref().filter(|opening| !opening.is_waiting && !was_cut && !state.was_torn)?;
         if state.left == 0 || state.denied.is_empty() {
             return None;
         }
@@ -135,7 +157,7 @@ impl Life {
                 return Ok(end);
             }
             // Clients disconnect as soon as they have the final chunk.
-            Err(Stop::Gone) if state.is_reading && state.stream.is_complete() && !state.was_torn => {
+            Err(Stop::Gone) if state.is_reading && state.opening.is_none() && state.is_whole() => {
                 return Ok(ExchangeEnd::Complete);
             }
             Err(Stop::Gone) => {
@@ -147,7 +169,7 @@ impl Life {
         };
         self.remember_once(before, &mut state).await?;
         // If the upstream's connection breaks, so does the client's: a part must not be mistaken for the whole.
-        match (was_cut, state.stream.is_complete() && !state.was_torn) {
+        match (was_cut, state.is_whole()) {
             (true, _) => Ok(ExchangeEnd::Cut),
             (false, false) => Ok(ExchangeEnd::Truncated),
             (false, true) => Ok(ExchangeEnd::Complete),
@@ -160,7 +182,8 @@ impl Life {
             .held(self.options.held)
             .hold_back(if self.options.shadow { 0 } else { self.options.hold_back })
             .asks_early(self.previews_text())
-            .unknown_fields(self.options.unknown_fields);
+            .unknown_fields(self.options.unknown_fields)
+            .choices(self.choices);
         StreamState {
             stream: Stream::new(self.api, limits),
             actions: VecDeque::new(),
@@ -215,13 +238,13 @@ impl Life {
                 }
                 StreamAction::Judge(event) => {
                     state.was_torn |= event.more.get("truncated").is_some();
-                    let (mut ruling, has_asked) = self.rule(&event, state.ruled).await?;
+                    let (mut ruling, is_waiting) = self.rule(&event, state.ruled).await?;
                     if let Some(opening) = &mut state.opening {
-                        opening.has_asked |= has_asked;
+                        opening.is_waiting |= is_waiting;
                     }
                     state.denied.extend(denied_call(&event, &ruling));
                     // The model was told why, and insists.
-                    let insists = state.left == 0 && self.options.corrections > 0 && !has_asked;
+                    let insists = state.left == 0 && self.options.corrections > 0 && !is_waiting;
                     if let (Kind::ToolCall, Ruling::Deny { text }, true) = (&event.kind, &mut ruling, insists) {
                         APOLOGY.clone_into(text);
                     }

@@ -69,6 +69,8 @@ pub struct GatewayLimits {
     pub hold_back: usize,
     /// How often a model is asked again after all calls of its reply were denied.
     pub corrections: usize,
+    /// How often that may happen in one session.
+    pub session_corrections: usize,
     /// Timeout for the head of a request.
     pub head: Duration,
     /// Timeout between requests of a connection.
@@ -101,6 +103,7 @@ impl Default for GatewayLimits {
             held: 16 << 20,
             hold_back: 256,
             corrections: 2,
+            session_corrections: 20,
             head: Duration::from_secs(10),
             idle: Duration::from_secs(75),
             body_idle: Duration::from_secs(30),

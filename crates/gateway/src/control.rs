@@ -163,13 +163,10 @@ async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response
     let unknown =
         || ErrorResponse::new(404, "approval.unknown", "nothing waits for approval under this id; it may have expired");
     let waiting = WaitingCall::load(gateway, token).await?.ok_or_else(unknown)?;
-    let outcome = match waiting.answer(gateway, token, by, allow).await? {
-        ApprovalOutcome::Allowed => "allowed",
-        ApprovalOutcome::Denied => "denied",
-        ApprovalOutcome::StoppedAfterAll => "stopped",
-        ApprovalOutcome::TooLate => return Err(unknown()),
-    };
-    Ok(error_response::value(200, &json!({"id": token, "outcome": outcome})))
+    match waiting.answer(gateway, token, by, allow).await? {
+        ApprovalOutcome::TooLate => Err(unknown()),
+        outcome => Ok(error_response::value(200, &json!({"id": token, "outcome": outcome.name()}))),
+    }
 }
 
 async fn reload(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, ErrorResponse> {

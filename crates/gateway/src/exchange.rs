@@ -315,8 +315,9 @@ impl HttpExchange {
         self.account.asks_upstream();
         let asked = gateway.upstream.ask(&address, self.head.method.clone(), &path, headers, bytes);
         let answered = tokio::select! {
-            answered = asked => answered,
+            biased;
             () = disconnected(&mut self.client, self.pieces.as_ref()) => return Err(Stop::Gone),
+            answered = asked => answered,
         };
         let response = answered.map_err(|none| {
             if none == NoAnswer::Unreachable {

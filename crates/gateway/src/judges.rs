@@ -13,9 +13,9 @@ use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
-use lictor_warden::{Notice, RefusedInput, Warden, WardenAnswer, WardenError, WardenHandle};
+use lictor_warden::{Notice, RefusedInput, TimeOutcome, Warden, WardenAnswer, WardenError, WardenHandle};
 use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use crate::active_policy::ActivePolicy;
@@ -23,7 +23,7 @@ use crate::clock::now;
 use crate::identity::EVERYBODY;
 use crate::sessions::MemorySave;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::{Journal, Metrics, decision_line, shown_line};
+use crate::telemetry::{Journal, Metrics, decision_line, late_line, shown_line};
 use crate::tenant_store::TenantStore;
 use crate::unavailable::Unavailable;
 
@@ -52,6 +52,8 @@ pub(crate) struct Judges {
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
     journal: Journal,
+    /// Notified when an approval has expired.
+    pub(crate) expired: Arc<Notify>,
     /// Whether decisions are not enforced (shadow mode).
     is_shadow: bool,
 }
@@ -71,14 +73,17 @@ impl Judges {
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
         let is_shadow = warden.watches;
+        let expired = Arc::new(Notify::new());
         for tenant in tenants {
             metrics.add_tenant(&tenant);
             let guard = Guard::new(judge(&policy)?, options);
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
-            let on_notice = move |notice: Result<Notice, WardenError>| match notice {
-                Ok(_) => journal.say(&metrics, "late", json!({})),
+            let (tenant_name, expired) = (tenant.clone(), Arc::clone(&expired));
+            let on_notice = move |notice: Result<Notice, WardenError>| match notice.map(|notice| notice.news) {
+                Ok(TimeOutcome::Late(finding)) => journal.say(&metrics, "late", late_line(&tenant_name, &finding)),
+                Ok(TimeOutcome::Settled(_)) => expired.notify_one(),
                 Err(error) => journal.say(&metrics, "clock", json!({"error": error.to_string()})),
             };
             let handle =
@@ -86,7 +91,7 @@ impl Judges {
             wardens.insert(tenant, handle);
         }
         let (metrics, journal) = (Arc::clone(metrics), journal.clone());
-        Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics, journal, is_shadow })
+        Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics, journal, expired, is_shadow })
     }
 
     /// Returns the active policy.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use lictor_warden::TimeOutcome;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -20,11 +21,14 @@ use crate::gateway::Gateway;
 use crate::listen;
 use crate::reload::PolicySource;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::Journal;
+use crate::telemetry::{Journal, late_line};
 use crate::waiting::WaitingCall;
 
 /// How often the memories of sessions that have ended are deleted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
+
+/// How often pending approvals are counted, since other gateways change their number.
+const APPROVAL_COUNT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A listening gateway.
 pub struct Server {
@@ -98,6 +102,7 @@ impl Server {
         let (stopping, stopped) = watch::channel(false);
         let accepting = tokio::spawn(listen::accept(Arc::clone(&gateway), listener, tls, stopped));
         let sweeping = tokio::spawn(sweep(Arc::clone(&gateway)));
+        let expiring = tokio::spawn(expire_approvals(Arc::clone(&gateway)));
         let ending = tokio::spawn(end_surplus(Arc::clone(&gateway)));
         let shared = Arc::clone(&gateway);
         let tidying = tokio::spawn(async move { shared.in_flight.clean_up(&shared.sessions).await });
@@ -106,6 +111,7 @@ impl Server {
         gateway.journal.say(&gateway.metrics, "stopping", json!({}));
         tokio::time::sleep(gateway.config.limits.grace).await;
         sweeping.abort();
+        expiring.abort();
         ending.abort();
         tidying.abort();
         gateway.drain();
@@ -146,7 +152,11 @@ async fn end_surplus(gateway: Arc<Gateway>) {
             match gateway.judges.finish(&session.tenant, session.name.clone()).await {
                 Ok(notices) => {
                     left -= 1;
-                    notices.iter().for_each(|_| gateway.journal.say(&gateway.metrics, "late", json!({})));
+                    for notice in &notices {
+                        if let TimeOutcome::Late(finding) = &notice.news {
+                            gateway.journal.say(&gateway.metrics, "late", late_line(&session.tenant, finding));
+                        }
+                    }
                     gateway.sessions.forget(&session.name);
                     // Its approvals cannot be answered any more. Those that cannot be deleted now expire.
                     let _ = WaitingCall::forget_session(&gateway, &session.tenant, &session.name).await;
@@ -160,12 +170,25 @@ async fn end_surplus(gateway: Arc<Gateway>) {
     }
 }
 
+/// Deletes approvals as soon as they expire, and counts those that wait.
+async fn expire_approvals(gateway: Arc<Gateway>) {
+    loop {
+        let done = tokio::select! {
+            () = gateway.judges.expired.notified() => WaitingCall::expire_all(&gateway).await,
+            () = tokio::time::sleep(APPROVAL_COUNT_INTERVAL) => WaitingCall::count(&gateway).await,
+        };
+        if let Err(unavailable) = done {
+            gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
+        }
+    }
+}
+
 /// Deletes the memories of sessions that have ended, from time to time.
 async fn sweep(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(SWEEP_INTERVAL).await;
         // The memory of a session says that it has ended, so its approvals are deleted first.
-        if let Err(unavailable) = WaitingCall::list(&gateway, None).await {
+        if let Err(unavailable) = WaitingCall::expire_all(&gateway).await {
             gateway.journal.say(&gateway.metrics, "sweep", json!({"error": unavailable.reason}));
         }
         for tenant in gateway.judges.tenants() {

@@ -11,7 +11,7 @@ mod spans;
 mod stripped_log;
 mod tenant_counts;
 
-pub(crate) use decision_line::{decision_line, shown_line};
+pub(crate) use decision_line::{approval_line, decision_line, late_line, shown_line};
 pub use journal::Journal;
 pub(crate) use metrics::{Metrics, Outcome, RouteLabel};
 pub(crate) use spans::{Span, Spans};

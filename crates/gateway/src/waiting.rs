@@ -1,26 +1,22 @@
 //! Pending approvals in the store: any gateway over it may get the answer.
 
+mod rows;
+
+use std::sync::atomic::Ordering;
+
 use lictor_event::{Event, Kind, parse_time};
 use lictor_exchange::{ApprovalRequest, Grant, SessionMemory, denial_note};
 use lictor_json::{Json, Text};
-use lictor_store::{Change, ExpectedVersion, Store, StoreError, StoredValue};
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::clock::now;
 use crate::gateway::Gateway;
-use crate::identity::{Namer, hex};
+use crate::identity::hex;
+use crate::telemetry::approval_line;
 use crate::unavailable::Unavailable;
-
-const PREFIX: &str = "gateway/waiting/";
-
-/// The prefix of the keys that hold the approval id of a call, by the hash of the call.
-const BY_CALL: &str = "gateway/waiting-call/";
-
-/// The most approvals that one list has, and how many keys are counted at once.
-const MAX_LISTED_APPROVALS: usize = 1000;
-const KEYS_AT_ONCE: usize = 1000;
+use rows::ApprovalPage;
 
 /// A call that waits for a reviewer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,6 +50,18 @@ pub(crate) enum ApprovalOutcome {
     TooLate,
 }
 
+impl ApprovalOutcome {
+    /// Returns the name in answers and in the log.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ApprovalOutcome::Allowed => "allowed",
+            ApprovalOutcome::Denied => "denied",
+            ApprovalOutcome::StoppedAfterAll => "stopped",
+            ApprovalOutcome::TooLate => "expired",
+        }
+    }
+}
+
 impl WaitingCall {
     pub(crate) fn new(tenant: &str, request: ApprovalRequest) -> WaitingCall {
         let ApprovalRequest { session, id, tool, args, call, rewritten, until, properties } = request;
@@ -66,15 +74,15 @@ impl WaitingCall {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
         let token = hex(&random);
-        let value = serde_json::to_vec(self).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let by_call = gateway.config.limits.approval.is_zero().then(|| self.by_call(&gateway.namer));
-        let kept = gateway.sessions.blocking(move |store| keep(store, token, &value, by_call.as_deref()));
-        kept.await?.map_err(Unavailable::from)
-    }
-
-    /// Returns the key that holds the approval id of this call.
-    fn by_call(&self, namer: &Namer) -> String {
-        format!("{BY_CALL}{}", namer.hash(&[&self.tenant, &self.session, &self.call]))
+        let is_named = gateway.config.limits.approval.is_zero();
+        let (waiting, namer) = (self.clone(), gateway.namer.clone());
+        let kept = gateway.sessions.blocking(move |store| rows::keep(store, &namer, token, &waiting, is_named));
+        let (token, is_new) = kept.await??;
+        if is_new {
+            gateway.metrics.approvals_asked.fetch_add(1, Ordering::Relaxed);
+            gateway.metrics.approvals_waiting.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(token)
     }
 
     /// Returns the pending approval with this id.
@@ -82,52 +90,85 @@ impl WaitingCall {
         if !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
-        let key = format!("{PREFIX}{token}");
-        let stored = gateway.sessions.blocking(move |store| store.load(&key)).await??;
-        Ok(stored.and_then(|stored| serde_json::from_slice(&stored.value).ok()))
+        let token = token.to_owned();
+        Ok(gateway.sessions.blocking(move |store| rows::load(store, &token)).await??)
     }
 
     /// Returns the pending approvals after an id, as a reviewer sees them, and how many more there are. Expired ones
     /// are deleted, and those of sessions that have ended.
     pub(crate) async fn list(gateway: &Gateway, after: Option<&str>) -> Result<(Vec<Value>, usize), Unavailable> {
-        let (namer, after) = (gateway.namer.clone(), after.map(|id| format!("{PREFIX}{id}")));
-        let listed = gateway.sessions.blocking(move |store| list(store, &namer, after)).await?;
-        let (listed, more) = listed?;
-        let mut shown = Vec::new();
-        for (key, waiting) in listed {
-            let Some(id) = key.strip_prefix(PREFIX) else { continue };
-            if gateway.sessions.is_over(&waiting.tenant, &waiting.session).await? {
-                waiting.forget(gateway, id).await?;
-                continue;
-            }
+        let page = WaitingCall::read_page(gateway, after.map(str::to_owned)).await?;
+        let shown = page.waiting.into_iter().map(|(id, waiting)| {
             let WaitingCall { tenant, session, tool, args, until, properties, .. } = waiting;
-            shown.push(json!({
+            json!({
                 "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
                 "properties": properties,
-            }));
+            })
+        });
+        Ok((shown.collect(), page.more))
+    }
+
+    /// Deletes all approvals that have expired, and those of sessions that have ended. Counts the others.
+    pub(crate) async fn expire_all(gateway: &Gateway) -> Result<(), Unavailable> {
+        let mut last = None;
+        loop {
+            let page = WaitingCall::read_page(gateway, last).await?;
+            if page.more == 0 {
+                return WaitingCall::count(gateway).await;
+            }
+            last = page.last;
         }
-        Ok((shown, more))
+    }
+
+    /// Counts the pending approvals, as other gateways over the same store may ask for some and get answers.
+    pub(crate) async fn count(gateway: &Gateway) -> Result<(), Unavailable> {
+        let count = gateway.sessions.blocking(rows::count).await??;
+        gateway.metrics.approvals_waiting.store(count, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Returns the pending approvals after an id, without those of sessions that have ended.
+    async fn read_page(gateway: &Gateway, after: Option<String>) -> Result<ApprovalPage, Unavailable> {
+        let namer = gateway.namer.clone();
+        let mut page = gateway.sessions.blocking(move |store| rows::list(store, &namer, after)).await??;
+        for (id, waiting) in std::mem::take(&mut page.waiting) {
+            match gateway.sessions.is_over(&waiting.tenant, &waiting.session).await? {
+                true if waiting.forget(gateway, &id).await? => page.expired.push((id, waiting)),
+                true => {}
+                false => page.waiting.push((id, waiting)),
+            }
+        }
+        for (id, waiting) in &page.expired {
+            waiting.report(gateway, id, ApprovalOutcome::TooLate, true);
+        }
+        Ok(page)
     }
 
     /// Deletes the pending approvals of a session that was ended: they cannot be answered any more.
     pub(crate) async fn forget_session(gateway: &Gateway, tenant: &str, session: &str) -> Result<(), Unavailable> {
         let (namer, tenant, session) = (gateway.namer.clone(), tenant.to_owned(), session.to_owned());
-        let forgotten = gateway.sessions.blocking(move |store| {
-            let mut last = None;
-            loop {
-                let (listed, more) = list(store, &namer, last.clone())?;
-                last = listed.last().map(|(key, _)| key.clone());
-                for (key, waiting) in listed {
-                    if waiting.tenant == tenant && waiting.session == session {
-                        forget(store, &key, Some(&waiting.by_call(&namer)))?;
-                    }
-                }
-                if more == 0 {
-                    return Ok::<_, StoreError>(());
-                }
-            }
-        });
-        forgotten.await?.map_err(Unavailable::from)
+        let forget = move |store: &dyn lictor_store::Store| rows::forget_session(store, &namer, &tenant, &session);
+        for (id, waiting) in gateway.sessions.blocking(forget).await?? {
+            waiting.report(gateway, &id, ApprovalOutcome::TooLate, true);
+        }
+        Ok(())
+    }
+
+    /// Counts and logs what became of it. The log has no arguments, no session and no reviewer, which may be personal.
+    fn report(&self, gateway: &Gateway, id: &str, outcome: ApprovalOutcome, is_deleted: bool) {
+        let metrics = &gateway.metrics;
+        let counter = match outcome {
+            ApprovalOutcome::Allowed | ApprovalOutcome::StoppedAfterAll => &metrics.approvals_allowed,
+            ApprovalOutcome::Denied => &metrics.approvals_denied,
+            ApprovalOutcome::TooLate => &metrics.approvals_expired,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if is_deleted {
+            let fewer = |count: u64| count.checked_sub(1);
+            let _ = metrics.approvals_waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
+        }
+        let line = approval_line(&self.tenant, id, self.tool.as_deref(), &self.properties, outcome.name());
+        gateway.journal.say(metrics, "approval", line);
     }
 
     fn is_late(&self) -> bool {
@@ -169,8 +210,12 @@ impl WaitingCall {
                 ApprovalOutcome::Denied
             }
         };
-        self.forget(gateway, token).await?;
+        let is_deleted = self.forget(gateway, token).await?;
         gateway.answered.notify_waiters();
+        // Another gateway may have found it expired at the same time.
+        if is_deleted || answered != ApprovalOutcome::TooLate {
+            self.report(gateway, token, answered, is_deleted);
+        }
         Ok(answered)
     }
 
@@ -198,85 +243,10 @@ impl WaitingCall {
         }
     }
 
-    async fn forget(&self, gateway: &Gateway, token: &str) -> Result<(), Unavailable> {
-        let (key, by_call) = (format!("{PREFIX}{token}"), self.by_call(&gateway.namer));
-        gateway.sessions.blocking(move |store| forget(store, &key, Some(&by_call))).await?.map_err(Unavailable::from)
-    }
-}
-
-/// Returns the pending approvals after a key, with their keys, and how many more keys there are. Expired ones are
-/// deleted.
-fn list(
-    store: &dyn Store,
-    namer: &Namer,
-    mut last: Option<String>,
-) -> Result<(Vec<(String, WaitingCall)>, usize), StoreError> {
-    let (mut listed, mut more) = (Vec::new(), 0);
-    loop {
-        let keys = store.keys(PREFIX, last.as_deref(), KEYS_AT_ONCE)?;
-        let Some(end) = keys.last() else { return Ok((listed, more)) };
-        last = Some(end.clone());
-        for key in keys {
-            if listed.len() == MAX_LISTED_APPROVALS {
-                more += 1;
-                continue;
-            }
-            let Some(stored) = store.load(&key)? else { continue };
-            // Another gateway may delete it at the same time.
-            match serde_json::from_slice::<WaitingCall>(&stored.value) {
-                Ok(waiting) if !waiting.is_late() => listed.push((key, waiting)),
-                Ok(waiting) => drop(forget(store, &key, Some(&waiting.by_call(namer)))),
-                Err(_) => drop(forget(store, &key, None)),
-            }
-        }
-    }
-}
-
-/// Deletes a pending approval, and the key that holds its id.
-fn forget(store: &dyn Store, key: &str, by_call: Option<&str>) -> Result<(), StoreError> {
-    let mut changes = Vec::new();
-    if let Some(stored) = store.load(key)? {
-        changes.push(Change::delete(key, ExpectedVersion::Version(stored.version)));
-    }
-    if let Some(by_call) = by_call
-        && let Some(named) = store.load(by_call)?
-        && key.strip_prefix(PREFIX).is_some_and(|token| token.as_bytes() == &*named.value)
-    {
-        changes.push(Change::delete(by_call, ExpectedVersion::Version(named.version)));
-    }
-    if !changes.is_empty() {
-        store.save(&changes)?;
-    }
-    Ok(())
-}
-
-/// Stores a pending approval, under the id that `by_call` holds, or under a new one.
-fn keep(store: &dyn Store, token: String, value: &[u8], by_call: Option<&str>) -> Result<String, StoreError> {
-    loop {
-        let named = by_call.map(|key| store.load(key)).transpose()?.flatten();
-        let known = named.as_ref().map(|named| String::from_utf8_lossy(&named.value).into_owned());
-        let kept = known.as_ref().map(|known| store.load(&format!("{PREFIX}{known}"))).transpose()?.flatten();
-        let is_late =
-            |kept: &StoredValue| serde_json::from_slice(&kept.value).is_ok_and(|kept: WaitingCall| kept.is_late());
-        let (token, change) = match (known, kept) {
-            (Some(known), Some(kept)) if !is_late(&kept) => (
-                known.clone(),
-                vec![Change::put(format!("{PREFIX}{known}"), ExpectedVersion::Version(kept.version), value)],
-            ),
-            _ => {
-                let name = |key: &str| {
-                    let expected = ExpectedVersion::of_version(named.as_ref().map(|named| named.version));
-                    Change::put(key.to_owned(), expected, token.as_str())
-                };
-                let own = Change::put(format!("{PREFIX}{token}"), ExpectedVersion::Absent, value);
-                (token.clone(), std::iter::once(own).chain(by_call.map(name)).collect())
-            }
-        };
-        match store.save(&change) {
-            Ok(_) => return Ok(token),
-            // Another gateway stores the same call, or it has just been answered.
-            Err(StoreError::Conflict { .. }) => {}
-            Err(error) => return Err(error),
-        }
+    /// Deletes it, and returns whether it was there.
+    async fn forget(&self, gateway: &Gateway, token: &str) -> Result<bool, Unavailable> {
+        let (waiting, namer, token) = (self.clone(), gateway.namer.clone(), token.to_owned());
+        let forget = move |store: &dyn lictor_store::Store| rows::forget(store, &namer, &token, Some(&waiting));
+        Ok(gateway.sessions.blocking(forget).await??)
     }
 }

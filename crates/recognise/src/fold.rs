@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use unicode_normalization::char::decompose_compatible;
 
-use super::bytes::{Bytes, byte_at, run_end};
+use super::bytes::{Bytes, byte_at, run_end, run_start};
 use super::glyph::{Glyph, is_mark, read_glyph};
 
 /// A text as a person reads it.
@@ -39,14 +39,19 @@ pub(super) fn has_escape(text: &str) -> bool {
     escapes.into_iter().any(|place| decode_escape(text.into(), place).is_some())
 }
 
-/// The most bytes of an escape.
+/// The most bytes of an escape, without the leading zeros of a number.
 const MAX_ESCAPE_BYTES: usize = 16;
+
+/// The most digits of a character's number, without leading zeros.
+const MAX_NUMBER_DIGITS: usize = 8;
 
 /// Returns where an escape may start at the end of a text that more text would complete.
 pub(super) fn find_open_escape(text: &str) -> Option<usize> {
-    let from = text.len().saturating_sub(MAX_ESCAPE_BYTES);
     let beyond = Cell::new(false);
     let bytes = Bytes::open(text, &beyond);
+    let digits = run_start(bytes, text.len(), MAX_NUMBER_DIGITS, |byte| byte.is_ascii_hexdigit());
+    let zeros = run_start(bytes, digits, usize::MAX, |byte| byte == b'0');
+    let from = zeros.saturating_sub(MAX_ESCAPE_BYTES);
     memchr::memchr3_iter(b'%', b'&', b'\\', &bytes[from..]).map(|place| from + place).find(|place| {
         decode_escape(bytes, *place);
         beyond.get()
@@ -232,7 +237,10 @@ fn decode_entity(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
         let is_hex = byte_at(bytes, place + 2) | 0x20 == b'x';
         let start = place + if is_hex { 3 } else { 2 };
         let class = if is_hex { u8::is_ascii_hexdigit } else { u8::is_ascii_digit };
-        let end = run_end(bytes, start, 8, |byte| class(&byte));
+        // Readers of HTML skip as many zeros as there are.
+        let zeros = run_end(bytes, start, usize::MAX, |byte| byte == b'0');
+        let end = run_end(bytes, zeros, MAX_NUMBER_DIGITS, |byte| class(&byte));
+        let start = start.max(zeros.saturating_sub(1));
         let digits = std::str::from_utf8(bytes.get(start..end)?).ok()?;
         let number = u32::from_str_radix(digits, if is_hex { 16 } else { 10 }).ok()?;
         return Some((char::from_u32(number)?, end + usize::from(byte_at(bytes, end) == b';')));
@@ -314,6 +322,7 @@ mod tests {
             ("alice%40example.com", "alice@example.com"),
             ("%E2%82%ACx 100% %zz 5%de", "€x 100% %zz 5%de"),
             ("a&#64;b &#x40;&commat;&amp;&nope;", "a@b @@&&nope;"),
+            ("a&#0000000064;b &#x00000000000000000040;c &#000064 &#;", "a@b @c @ &#;"),
             (r"a\u0040b\n\ud83d\ude00 c:\dir", "a@b\n😀 c:\\dir"),
             ("Straße Müller né Łódź", "Strasse Muller ne Lodz"),
             ("z\u{335}a\u{301}l\u{327}go", "zalgo"),

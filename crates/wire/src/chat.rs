@@ -19,6 +19,7 @@ use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
+use crate::stream::action::StreamLimits;
 use crate::stream::vendor::VendorStream;
 
 /// The fields of its replies.
@@ -85,8 +86,8 @@ impl Interface for Chat {
         reply::edit(reply)
     }
 
-    fn open_stream(&self, _holds_back: bool) -> Box<dyn VendorStream> {
-        Box::<stream::ChatStream>::default()
+    fn open_stream(&self, limits: StreamLimits) -> Box<dyn VendorStream> {
+        Box::new(stream::ChatStream::new(limits.choices))
     }
 
     fn error_body(&self, status: u16, code: &str, message: &str) -> Json {

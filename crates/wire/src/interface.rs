@@ -11,6 +11,7 @@ use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
+use crate::stream::action::StreamLimits;
 use crate::stream::vendor::VendorStream;
 
 /// An interface of a model vendor.
@@ -58,8 +59,8 @@ pub(crate) trait Interface: Sync {
     /// Returns the edits that carry out the rulings on a reply.
     fn edit_reply(&self, reply: &RuledReply<'_>) -> Result<Edits, WireRefusal>;
 
-    /// Returns the reader of a stream that begins. `holds_back` says whether text is held for a while.
-    fn open_stream(&self, holds_back: bool) -> Box<dyn VendorStream>;
+    /// Returns the reader of a stream that begins.
+    fn open_stream(&self, limits: StreamLimits) -> Box<dyn VendorStream>;
 
     /// Returns the body of an error in the vendor's own form.
     fn error_body(&self, status: u16, code: &str, message: &str) -> Json;

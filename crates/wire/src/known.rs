@@ -1,6 +1,6 @@
 //! The types of content blocks that are known, and reading of texts. A block of another type is refused.
 
-use lictor_json::Json;
+use lictor_json::{self as json, Json};
 
 use crate::refusal::WireRefusal;
 
@@ -21,8 +21,10 @@ const BLOCK_TYPES: [&str; 13] = [
     "refusal",
 ];
 
-/// What a block of text does not have, and other blocks do.
+/// What a block of text does not have, and other blocks do; the same for calls, and for results of tools.
 const TEXT_LACKS: [&str; 5] = ["content", "input", "thinking", "data", "name"];
+const CALL_LACKS: [&str; 5] = ["text", "refusal", "content", "thinking", "data"];
+const RESULT_LACKS: [&str; 5] = ["text", "refusal", "input", "thinking", "data"];
 
 /// Whether the type of a content block in a reply is known.
 pub(crate) fn is_block_type(name: &str) -> bool {
@@ -36,23 +38,65 @@ pub(crate) fn is_thinking(block: &Json) -> bool {
 
 /// Refuses content blocks of unknown types, and thinking that some clients would show as text.
 pub(crate) fn check_blocks(blocks: &[Json]) -> Result<(), WireRefusal> {
+    check_texts(blocks)?;
     let has_text =
         |block: &&Json| ["text", "refusal"].iter().any(|key| block.text(key).is_some_and(|text| !text.is_empty()));
     if blocks.iter().filter(|block| is_thinking(block)).any(|block| has_text(&block)) {
         return Err(WireRefusal::new("wire.shape", "a block of thinking also has a text"));
     }
-    // Some clients read them as text.
-    let has_more = |block: &&Json| TEXT_LACKS.iter().any(|key| block.get(key).is_some_and(|value| !value.is_null()));
-    if blocks.iter().filter(|block| block.text("type") == Some("text")).any(|block| has_more(&block)) {
-        return Err(WireRefusal::new("wire.shape", "a block of text also has other content"));
+    // Some clients read every member, whatever the type.
+    if let Some(block) = blocks.iter().find(|block| has_other_content(block)) {
+        let name = block.text("type").unwrap_or_default();
+        return Err(WireRefusal::new("wire.shape", format!("a block of the type `{name}` also has other content")));
     }
     let is_call = |block: &&Json| block.text("type").is_some_and(|name| name.ends_with("tool_use"));
     if blocks.iter().filter(is_call).any(|block| block.text("name").is_none_or(str::is_empty)) {
         return Err(WireRefusal::new("wire.shape", "the name of a call is missing, or not a text"));
     }
+    if !blocks.iter().filter(is_call).all(has_arguments) {
+        return Err(WireRefusal::new("wire.shape", "`input` of a call is not an object"));
+    }
     match blocks.iter().map(|block| block.text("type").unwrap_or("none")).find(|name| !is_block_type(name)) {
         Some(name) => Err(WireRefusal::unknown("a block", "type", name)),
         None => Ok(()),
+    }
+}
+
+/// The members that hold the text of a part, in the order in which they are looked for.
+const TEXT_MEMBERS: [&str; 3] = ["text", "refusal", "transcript"];
+
+/// Refuses parts of a reply with two texts: one of them would not be judged, and some clients show it.
+pub(crate) fn check_texts(parts: &[Json]) -> Result<(), WireRefusal> {
+    let has_second = |part: &&Json| {
+        let mut texts = TEXT_MEMBERS.iter().filter_map(|key| part.text(key));
+        texts.next();
+        texts.any(|text| !text.is_empty())
+    };
+    match parts.iter().any(|part| has_second(&part)) {
+        true => Err(WireRefusal::new("wire.shape", "a part of a text has two texts")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a block has content that belongs to blocks of other types.
+fn has_other_content(block: &Json) -> bool {
+    let lacks = match block.text("type") {
+        Some("text") => TEXT_LACKS,
+        Some(name) if name.ends_with("tool_use") => CALL_LACKS,
+        Some(name) if name.ends_with("_tool_result") => RESULT_LACKS,
+        _ => return false,
+    };
+    let is_empty = |value: &Json| matches!(value, Json::Null) || value.as_str().is_some_and(str::is_empty);
+    lacks.iter().any(|key| block.get(key).is_some_and(|value| !is_empty(value)))
+}
+
+/// Whether all clients read the same arguments of a call's block. Some parse a text once more, others do not; a text that
+/// is no JSON stays a text for all of them.
+fn has_arguments(block: &Json) -> bool {
+    match block.get("input") {
+        None | Some(Json::Null | Json::Object(_)) => true,
+        Some(Json::String(text)) => text.trim().is_empty() || json::parse_str(text).is_err(),
+        Some(_) => false,
     }
 }
 

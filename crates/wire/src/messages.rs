@@ -18,6 +18,7 @@ use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
+use crate::stream::action::StreamLimits;
 use crate::stream::vendor::VendorStream;
 
 /// The fields of its replies.
@@ -79,7 +80,7 @@ impl Interface for Messages {
         reply::edit(reply)
     }
 
-    fn open_stream(&self, _holds_back: bool) -> Box<dyn VendorStream> {
+    fn open_stream(&self, _limits: StreamLimits) -> Box<dyn VendorStream> {
         Box::<stream::MessageStream>::default()
     }
 

@@ -24,6 +24,8 @@ pub struct Request {
     pub api: Api,
     /// Whether the client asks for a stream.
     pub streams: bool,
+    /// How many choices the client asks for.
+    pub choices: usize,
     /// The model that the client asks for.
     pub model: Option<Text>,
     /// All content of the request, old and new, one item for each event: first the tools on offer and the instructions,
@@ -61,11 +63,16 @@ impl Request {
             Some(Json::Bool(streams)) => *streams,
             Some(_) => return Err(shape("`stream` is neither true nor false")),
         };
+        let choices = match value.get("n").filter(|_| api == Api::Chat) {
+            None | Some(Json::Null) => 1,
+            Some(count) => count.as_i64().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX),
+        };
         let items = segments.iter().map(|segment| RequestItem { hash: segment.hash(), event: segment.event.clone() });
         let items: Vec<RequestItem> = items.collect();
         let mut hints = api.interface().read_hints(&value);
         hints.opening = items.iter().find(|item| item.event.kind == Kind::UserMessage).map(|item| item.hash);
-        Ok(Request { api, streams, model: value.text("model").map(Text::from), items, hints, text, segments })
+        let model = value.text("model").map(Text::from);
+        Ok(Request { api, streams, choices, model, items, hints, text, segments })
     }
 
     /// Whether the request carries the whole history; otherwise it continues one that the vendor keeps.

@@ -20,6 +20,7 @@ use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
 use crate::session_hints::SessionHints;
+use crate::stream::action::StreamLimits;
 use crate::stream::vendor::VendorStream;
 
 /// The fields of its replies.
@@ -92,8 +93,8 @@ impl Interface for Responses {
         reply::edit(reply)
     }
 
-    fn open_stream(&self, holds_back: bool) -> Box<dyn VendorStream> {
-        Box::new(stream::ResponseStream::new(holds_back))
+    fn open_stream(&self, limits: StreamLimits) -> Box<dyn VendorStream> {
+        Box::new(stream::ResponseStream::new(limits.hold_back > 0))
     }
 
     fn error_body(&self, status: u16, code: &str, message: &str) -> Json {

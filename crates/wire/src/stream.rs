@@ -5,7 +5,7 @@
 //! without changes is sent byte for byte. The interface writes the frames that change. It also joins what was sent, so
 //! that the client's next request can be compared with it.
 
-mod action;
+pub(crate) mod action;
 pub(crate) mod frame;
 pub(crate) mod refusals;
 mod streamed_text;
@@ -84,7 +84,7 @@ impl Stream {
             api,
             limits,
             framer: SseFramer::default(),
-            vendor: api.interface().open_stream(limits.hold_back > 0),
+            vendor: api.interface().open_stream(limits),
             units: Units::new(limits.hold_back),
             queue: VecDeque::new(),
             queued_bytes: 0,

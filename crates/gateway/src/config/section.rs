@@ -206,6 +206,7 @@ impl SectionReader {
                 "held" => limits.held = number,
                 "hold_back" => limits.hold_back = number,
                 "corrections" => limits.corrections = number,
+                "session_corrections" => limits.session_corrections = number,
                 "head" => limits.head = seconds,
                 "idle" => limits.idle = seconds,
                 "body_idle" => limits.body_idle = seconds,
@@ -217,8 +218,8 @@ impl SectionReader {
                 "drain" => limits.drain = seconds,
                 _ => self.wrong(
                     &place,
-                    "is not known; known are body, inflation, connections, exchanges, sessions, items, held, hold_back, corrections in bytes or \
-                     counts, and head, idle, body_idle, write, connect, answer, approval, grace, drain in seconds",
+                    "is not known; known are body, inflation, connections, exchanges, sessions, items, held, hold_back, \
+                     corrections, session_corrections in bytes or counts, and head, idle, body_idle, write, connect, answer, approval, grace, drain in seconds",
                 ),
             }
         }

@@ -73,6 +73,7 @@ impl HttpExchange {
         options.items = config.limits.items;
         options.unknown_fields = if config.shadow { UnknownFields::Pass } else { config.unknown_fields };
         options.corrections = config.limits.corrections;
+        options.session_corrections = config.limits.session_corrections;
         options.judges_reply = judges_reply;
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
@@ -97,7 +98,11 @@ impl HttpExchange {
                 step => self.perform(&mut driver, step).await,
             };
             step = exchange.resume(done.unwrap_or_else(|stop| match stop {
-                Stop::Gone => StepResult::ClientGone,
+                Stop::Gone => {
+                    // The upstream stops as soon as its connection is closed.
+                    driver.stream = None;
+                    StepResult::ClientGone
+                }
                 Stop::Tell(outcome, ErrorResponse { status, code, message, reason }) => {
                     driver.outcome = Some(outcome);
                     self.log_reason(reason.as_deref());

@@ -1,5 +1,6 @@
 //! The journal's line about a decision: which properties objected to which event, in words an operator reads at once.
 
+use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Action, Decision};
 use lictor_policy::Response;
 use serde_json::{Value, json};
@@ -68,6 +69,31 @@ pub(crate) fn shown_line(tenant: &str, exchange: &str, action: Action, propertie
         "properties": properties,
         "exchange": exchange,
     })
+}
+
+/// Returns the members of the line about an approval that was answered or has expired.
+pub(crate) fn approval_line(
+    tenant: &str,
+    id: &str,
+    tool: Option<&str>,
+    properties: &[String],
+    outcome: &'static str,
+) -> Value {
+    let tool = loggable(tool.unwrap_or("tool_call"));
+    json!({
+        "summary": format!("approval of {tool} {outcome}: {}", properties.join(", ")),
+        "tenant": tenant,
+        "outcome": outcome,
+        "tool": tool,
+        "properties": properties,
+        "approval": id,
+    })
+}
+
+/// Returns the members of the line about a deadline that passed.
+pub(crate) fn late_line(tenant: &str, finding: &Finding) -> Value {
+    let (property, tool) = (finding.property.id.as_str(), finding.tool.as_deref().map(loggable));
+    json!({"summary": format!("late: {property}"), "tenant": tenant, "property": property, "tool": tool})
 }
 
 /// Returns a name as it is logged. Models make up names of tools, so a name that could hold personal data is withheld.

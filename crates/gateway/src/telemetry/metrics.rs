@@ -124,6 +124,13 @@ pub(crate) struct Metrics {
     pub(crate) unchecked: AtomicU64,
     /// How often a model was asked again after its calls were denied.
     pub(crate) corrections: AtomicU64,
+    /// Approvals that are pending, in all gateways over the store.
+    pub(crate) approvals_waiting: AtomicU64,
+    /// Approvals by what became of them.
+    pub(crate) approvals_asked: AtomicU64,
+    pub(crate) approvals_allowed: AtomicU64,
+    pub(crate) approvals_denied: AtomicU64,
+    pub(crate) approvals_expired: AtomicU64,
     /// Fields of replies that the client did not get, because Lictor does not know them.
     pub(crate) stripped: AtomicU64,
     /// Policies that were reloaded, and that were refused.
@@ -225,6 +232,16 @@ impl Metrics {
             ("panics_total", "counter", "Exchanges that ended by a failure of the gateway.", &self.panics),
             ("forwarded_unchecked_total", "counter", "Events that went on against the policy.", &self.unchecked),
             ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
+            ("approvals_waiting", "gauge", "Calls that wait for a reviewer.", &self.approvals_waiting),
+            ("approvals_asked_total", "counter", "Calls that a reviewer was asked about.", &self.approvals_asked),
+            ("approvals_allowed_total", "counter", "Calls that a reviewer allowed.", &self.approvals_allowed),
+            ("approvals_denied_total", "counter", "Calls that a reviewer denied.", &self.approvals_denied),
+            (
+                "approvals_expired_total",
+                "counter",
+                "Calls that waited until their time or their session was over.",
+                &self.approvals_expired,
+            ),
             (
                 "fields_stripped_total",
                 "counter",

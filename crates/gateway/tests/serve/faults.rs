@@ -179,7 +179,11 @@ fn say(number: usize) -> Vec<Say> {
     match number % 4 {
         0 => vec![text(&"word ".repeat(number % 50))],
         1 => vec![call("c", "look", json!({"n": number}))],
-        2 => vec![text("a\nb\u{e9}\u{1f600}"), call("c", "look", json!({"x": "y\"z"})), call("d", "see", json!([1]))],
+        2 => vec![
+            text("a\nb\u{e9}\u{1f600}"),
+            call("c", "look", json!({"x": "y\"z"})),
+            call("d", "see", json!({"n": [1]})),
+        ],
         _ => vec![text("x")],
     }
 }
@@ -228,10 +232,13 @@ async fn exchange_record_covers_every_byte() {
     assert_eq!((sum("got"), sum("sent_down")), (got_bytes, got_bytes));
 }
 
-/// A disk that refuses writes while it is full.
+/// A disk that refuses writes while it is full, and makes them wait while it is stuck.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fills {
     pub(crate) is_full: Arc<AtomicBool>,
+    pub(crate) is_stuck: Arc<AtomicBool>,
+    /// Whether a write has waited.
+    pub(crate) has_waited: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -265,6 +272,10 @@ impl Disk for Fills {
 
 impl DiskFile for FillsFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        while self.0.is_stuck.load(Ordering::SeqCst) {
+            self.0.has_waited.store(true, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+        }
         match self.0.is_full.load(Ordering::SeqCst) {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => self.1.write_at(offset, bytes),

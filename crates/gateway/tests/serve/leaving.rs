@@ -1,5 +1,7 @@
 //! Clients that disconnect at the end of a reply, or before it.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use lictor_wire::Api;
@@ -8,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::crossing::{POLICY, saying, told};
-use crate::faults::quiet;
+use crate::faults::{Fills, quiet};
 use crate::vendor::{call, hear_stream, history, path, request, result_item, said_items, stream, text};
 use crate::world::{Ends, Model, Play, World, of_type, plan};
 
@@ -83,6 +85,82 @@ async fn disconnect_mid_stream_judges_received_text() {
         let said = |record: &&Value| record["kind"] == "assistant_message";
         assert!(of_type(&records, "decision").iter().any(said), "{api:?}");
         assert_eq!(of_type(&records, "exchange")[0]["outcome"], "client_gone");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_stream_left_after_final_chunk_is_done() {
+    let marks = [(Api::Chat, "[DONE]"), (Api::Messages, "message_stop"), (Api::Responses, "response.completed")];
+    for (api, mark) in marks {
+        // The second request cannot be read, so its reply is not judged.
+        for asked in [request(api, "Pay.", true), json!({"model": "m", "messages": 5, "input": 5, "stream": true})] {
+            let model = Model::start(move |_| {
+                let said = [text("Paying."), call("c1", "pay", json!({}))];
+                Play { ends: Ends::Silent, ..Play::stream(&stream(api, &said, 3)) }
+            })
+            .await;
+            let mut watching = plan(&model, POLICY);
+            watching.config.shadow = true;
+            let world = watching.start().await;
+            ask_until(&world, api, &asked, mark).await;
+            quiet(&world).await;
+            let records = world.end().await;
+            assert_eq!(of_type(&records, "exchange")[0]["outcome"], "done", "{api:?} {asked}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_disconnect_judges_received_text() {
+    for api in Api::ALL {
+        let model = Model::start(move |_| {
+            let events = stream(api, &[text(&"and so on ".repeat(40))], 9);
+            Play { ends: Ends::Silent, ..Play::stream(&events[..events.len() / 2]) }
+        })
+        .await;
+        let mut watching = plan(&model, POLICY);
+        watching.config.shadow = true;
+        let world = watching.start().await;
+        ask_until(&world, api, &request(api, "hi", true), "and so").await;
+        quiet(&world).await;
+        let records = world.end().await;
+        let said = |record: &&Value| record["kind"] == "assistant_message";
+        assert!(of_type(&records, "decision").iter().any(said), "{api:?}: {records:#?}");
+        assert_eq!(of_type(&records, "exchange")[0]["outcome"], "client_gone", "{api:?}");
+    }
+}
+
+/// The client disconnects while the decision on the reply is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn client_that_left_gets_no_correction() {
+    for (api, streams) in Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)]) {
+        let disk = Fills::default();
+        let stuck = disk.clone();
+        let model = Model::start(move |seen| {
+            stuck.is_stuck.store(true, Ordering::SeqCst);
+            told(seen, &[call("c1", "drop", json!({}))])
+        })
+        .await;
+        let mut slow = plan(&model, POLICY);
+        slow.config.limits.corrections = 2;
+        slow.disk = Arc::new(disk.clone());
+        let world = slow.start().await;
+        let body = request(api, "hi", streams).to_string();
+        let mut connection = TcpStream::connect(world.address).await.unwrap();
+        let head = format!("POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", path(api), body.len());
+        connection.write_all(head.as_bytes()).await.unwrap();
+        while !disk.has_waited.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        drop(connection);
+        world.figure_becomes("lictor_connections", 1).await;
+        disk.is_stuck.store(false, Ordering::SeqCst);
+        quiet(&world).await;
+        assert_eq!(world.figure("lictor_corrections_total").await, 0, "{api:?} {streams}");
+        assert_eq!(model.seen().len(), 1, "{api:?} {streams}");
+        let records = world.end().await;
+        let exchange = &of_type(&records, "exchange")[0];
+        assert_eq!((&exchange["outcome"], &exchange["sent_down"]), (&json!("client_gone"), &json!(0)), "{exchange}");
     }
 }
 

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod approvals;
 #[path = "../../../exchange/tests/scenes/check.rs"]
 mod check;
 mod control;
+mod corrections;
 mod crossing;
 mod doors;
 mod faults;

@@ -19,7 +19,7 @@ use crate::world::{Model, Play, World, ask_at, plan};
 
 /// Log lines, shared with the journal that writes them.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -34,7 +34,7 @@ impl Write for Lines {
 
 impl Lines {
     /// Returns the lines about an event, once there are so many.
-    async fn wait_for(&self, event: &str, count: usize) -> Vec<Value> {
+    pub(crate) async fn wait_for(&self, event: &str, count: usize) -> Vec<Value> {
         for _ in 0..250 {
             let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
             let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

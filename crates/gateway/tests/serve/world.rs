@@ -203,6 +203,8 @@ pub(crate) struct Plan {
     /// A store that is shared with another gateway.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) idle: Option<lictor_logic::Span>,
+    /// How long a reviewer has to answer.
+    pub(crate) patience: Option<lictor_logic::Span>,
     pub(crate) folder: Arc<tempfile::TempDir>,
     pub(crate) journal: Journal,
 }
@@ -234,6 +236,7 @@ pub(crate) fn plan_to(upstream: &str, policy: &str) -> Plan {
         disk: Arc::new(RealDisk),
         store: None,
         idle: None,
+        patience: None,
         folder,
         journal: Journal::silent(),
     }
@@ -254,6 +257,9 @@ impl Plan {
         parts.ledger = ledger;
         parts.warden.max_sessions = 1000;
         parts.warden.idle = self.idle;
+        if let Some(patience) = self.patience {
+            parts.guard = parts.guard.patience(patience);
+        }
         let server = Server::bind(self.config, parts, self.source, self.journal).await.unwrap();
         let (address, reloader) = (server.address(), server.reloader());
         let (stop, stopped) = oneshot::channel::<()>();

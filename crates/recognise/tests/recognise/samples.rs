@@ -15,6 +15,7 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
             "alice%40example.com",
             "https://shop.example/u?mail=alice%40example.com",
             "alice&#64;example.com",
+            "alice&#0000000064;example.com",
             "alice&#x40;example&#46;com",
             "alice&commat;example&period;com",
             r"alice\u0040example.com",

@@ -20,12 +20,11 @@ use crate::stream::vendor::VendorStream;
 /// The members that every chunk of a stream repeats.
 const REPEATED_MEMBERS: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
-/// The first index of a choice that is refused.
-const MAX_CHOICES: i64 = 1024;
-
 /// A stream of Chat Completions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ChatStream {
+    /// The first index of a choice that is refused.
+    max_choices: usize,
     choices: BTreeMap<i64, StreamedChoice>,
     is_ended: bool,
     /// The members that the last chunk repeats, once there is a call that could be denied.
@@ -123,6 +122,17 @@ impl VendorStream for ChatStream {
 }
 
 impl ChatStream {
+    /// Returns a stream that begins, with so many choices at most.
+    pub(super) fn new(max_choices: usize) -> ChatStream {
+        ChatStream {
+            max_choices,
+            choices: BTreeMap::new(),
+            is_ended: false,
+            envelope: Object::new(),
+            sent: BTreeMap::new(),
+        }
+    }
+
     fn read_choice(
         &mut self,
         written: &Json,
@@ -130,8 +140,11 @@ impl ChatStream {
         units: &mut Units,
         content: &mut FrameContent,
     ) -> Result<(), WireRefusal> {
-        let index = written.get("index").and_then(Json::as_i64).filter(|index| (0..MAX_CHOICES).contains(index));
+        let index = written.get("index").and_then(Json::as_i64).filter(|index| *index >= 0);
         let Some(index) = index else { return Err(shape("a choice of a chunk without an index")) };
+        if usize::try_from(index).is_ok_and(|index| index >= self.max_choices) {
+            return Err(shape("a choice that the client did not ask for"));
+        }
         let delta = written.get("delta").unwrap_or(&Json::Null);
         let choice = self.choices.entry(index).or_default();
         choice.read_delta(delta, place, units, content)?;

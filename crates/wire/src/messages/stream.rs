@@ -57,7 +57,7 @@ impl VendorStream for MessageStream {
                 block.is_closed = true;
                 block.joined.close();
                 if let Some(unit) = block.call_unit() {
-                    units.complete(unit, block.read_event()?);
+                    units.complete(unit, block.read_whole_event()?);
                     content.waits_for.push(unit);
                 }
             }
@@ -145,7 +145,12 @@ impl MessageStream {
         let block = payload.get("content_block").unwrap_or(&Json::Null);
         let block_type = block.text("type").unwrap_or_default();
         check_blocks(std::slice::from_ref(block))?;
-        if block.get("input").and_then(Json::as_object).is_some_and(|input| !input.is_empty()) {
+        let is_given = |input: &Json| match input {
+            Json::Object(input) => !input.is_empty(),
+            Json::String(input) => !input.is_empty(),
+            _ => false,
+        };
+        if block.get("input").is_some_and(is_given) {
             // Some clients read it, some only the pieces that follow.
             return Err(shape("a call begins with arguments"));
         }
@@ -211,8 +216,9 @@ impl MessageStream {
         for block in self.blocks.values_mut().filter(|block| !block.is_closed) {
             block.is_closed = true;
             if let Some(unit) = block.call_unit() {
-                // Its end is missing.
-                units.complete(unit, block.read_event()?.map(truncated));
+                // Its end is missing. A part of the arguments may be any value.
+                let event = if is_cut { block.read_event()? } else { block.read_whole_event()? };
+                units.complete(unit, event.map(truncated));
             }
         }
         self.close_text(delta, units, is_cut);

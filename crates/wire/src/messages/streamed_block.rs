@@ -53,6 +53,17 @@ impl StreamedBlock {
         }
         Ok(event)
     }
+
+    /// Returns the event of a call or result that has arrived whole. Refuses arguments that are no object, as in a
+    /// whole reply.
+    pub(super) fn read_whole_event(&self) -> Result<Option<Event>, WireRefusal> {
+        let event = self.read_event()?;
+        let args = event.as_ref().filter(|event| event.kind == Kind::ToolCall).and_then(|event| event.args.as_ref());
+        match args.and_then(Arguments::value) {
+            Some(value) if value.as_object().is_none() => Err(shape("`input` of a call is not an object")),
+            _ => Ok(event),
+        }
+    }
 }
 
 /// Returns a block with the content of `event`.

@@ -4,6 +4,7 @@ use lictor_decode::piece;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonStep, join_path};
 
+use crate::known::check_texts;
 use crate::refusal::WireRefusal;
 use crate::segment::message::read_message;
 use crate::segment::text_part::{collect_texts, hash_attachments};
@@ -23,6 +24,7 @@ const HOSTED_TYPES: [&str; 7] = [
 /// Refuses an item of a reply that refers to content elsewhere, that is not the assistant's, or that calls nothing.
 pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
     let has = |keys: &[&str]| keys.iter().any(|key| item.get(key).is_some_and(|value| !value.is_null()));
+    check_texts(item.get("content").and_then(Json::as_array).unwrap_or_default())?;
     match item.text("type") {
         Some("message") if has(&["name", "arguments", "input", "output", "result", "code", "action"]) => {
             Err(WireRefusal::new("wire.shape", "a message of the reply also has the content of another item"))

@@ -10,9 +10,11 @@ use lictor_decode::piece::{self, Piece, failure};
 use lictor_event::Event;
 use lictor_json::{Json, JsonEdit, json_path};
 
+use super::item::check_reply_item;
 use super::replacement::{announce_message, item_event};
 use super::reply::read_end;
 use super::streamed_item::{ItemKind, StreamedItem};
+use crate::known::check_texts;
 use crate::refusal::WireRefusal;
 use crate::segment::{Edits, hash_event};
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame};
@@ -247,6 +249,7 @@ impl ResponseStream {
             Some("reasoning_text" | "summary_text") => return Ok(()),
             other => return Err(unknown("a part of the type", other.unwrap_or("none"))),
         };
+        check_texts(std::slice::from_ref(part))?;
         let (item, unit) = self.find_message(payload)?;
         if event_type.ends_with("done") {
             item.repeat_text(unit, payload, part, json_path!["part", key], units, content)?;
@@ -264,6 +267,7 @@ impl ResponseStream {
         }
         let output = response.get("output").and_then(Json::as_array).unwrap_or_default();
         for (place, written) in output.iter().enumerate() {
+            check_reply_item(written)?;
             let Some(item) = self.items.get(&(place as i64)) else {
                 return Err(shape("a response ends with an item that was not streamed"));
             };
@@ -324,6 +328,7 @@ impl ResponseStream {
         let output = payload.at("response.output").and_then(Json::as_array).unwrap_or_default();
         let mut edits = Vec::new();
         for (place, written) in output.iter().enumerate() {
+            check_reply_item(written)?;
             let Some(item) = self.items.get(&(place as i64)) else { continue };
             let at = json_path!["response", "output", place];
             match item.kind {

@@ -8,7 +8,7 @@ use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, j
 
 use super::item::{check_reply_item, read_item};
 use super::replacement::{message_item, text_part};
-use crate::known::read_text;
+use crate::known::{check_texts, read_text};
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::{Edits, without_approval};
@@ -62,6 +62,7 @@ impl StreamedItem {
     /// Returns the item as it is announced.
     pub(super) fn new(written: &Json, units: &mut Units) -> Result<StreamedItem, WireRefusal> {
         let item_type = written.text("type").unwrap_or_default();
+        check_texts(written.get("content").and_then(Json::as_array).unwrap_or_default())?;
         let kind = match (item_type, piece::item(written)) {
             ("message", Some(_)) if written.text("role").is_some_and(|role| role == "assistant") => {
                 ItemKind::Message(units.open_text())
@@ -209,6 +210,7 @@ impl StreamedItem {
         match self.kind {
             ItemKind::Reasoning => drop(self.joined.take("response.output_item.done", payload)),
             ItemKind::Message(unit) => {
+                check_reply_item(written)?;
                 for part in self.texts(written) {
                     let at = json_path!["item", "content", part.place, part.key];
                     self.check_text(unit, part.place as i64, part.text, at, units, content)?;

@@ -7,6 +7,9 @@ use lictor_event::Event;
 use crate::fields::UnknownFields;
 use crate::refusal::WireRefusal;
 
+/// The most choices of a stream.
+const MAX_CHOICES: usize = 1024;
+
 /// The limits of a stream. Limits that are not set keep their defaults.
 ///
 /// ```
@@ -19,6 +22,7 @@ pub struct StreamLimits {
     pub(crate) hold_back: usize,
     pub(crate) asks_early: bool,
     pub(crate) unknown_fields: UnknownFields,
+    pub(crate) choices: usize,
 }
 
 impl StreamLimits {
@@ -48,11 +52,24 @@ impl StreamLimits {
     pub fn unknown_fields(self, unknown_fields: UnknownFields) -> StreamLimits {
         StreamLimits { unknown_fields, ..self }
     }
+
+    /// Sets how many choices the client [asked for](crate::Request::choices); 1024 by default. A stream with a further
+    /// choice is refused: clients that asked for one join the texts of all of them.
+    #[must_use]
+    pub fn choices(self, choices: usize) -> StreamLimits {
+        StreamLimits { choices: choices.min(MAX_CHOICES), ..self }
+    }
 }
 
 impl Default for StreamLimits {
     fn default() -> StreamLimits {
-        StreamLimits { held: 16 << 20, hold_back: 0, asks_early: false, unknown_fields: UnknownFields::default() }
+        StreamLimits {
+            held: 16 << 20,
+            hold_back: 0,
+            asks_early: false,
+            unknown_fields: UnknownFields::default(),
+            choices: MAX_CHOICES,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Replies that two clients would read differently are refused, or lose what only some of them read.
 
-use lictor_wire::{Api, Reply, Stream, StreamAction, StreamLimits, UnknownFields};
+use lictor_wire::{Api, Reply, Request, Ruling, Stream, StreamAction, StreamLimits, UnknownFields};
 
 use crate::drive::forward;
 use crate::made::{chunks, events};
@@ -73,6 +73,7 @@ fn calls_of_wrong_types_are_refused() {
         r#""function_call":["drop_table"]"#,
         r#""content":{"text":"secret"}"#,
         r#""content":[{"type":"text","text":["secret"]}]"#,
+        r#""content":[{"type":"text","text":"hi","refusal":"secret"}]"#,
         r#""content":[{"type":"thinking","thinking":"x","text":"secret"}]"#,
         r#""refusal":["secret"]"#,
     ];
@@ -84,9 +85,15 @@ fn calls_of_wrong_types_are_refused() {
     let messages = [
         r#"[{"type":"tool_use","id":"t","name":["drop_table"],"input":{}}]"#,
         r#"[{"type":"tool_use","id":"t","input":{}}]"#,
+        r#"[{"type":"tool_use","id":"t","name":"f","input":"{\"x\":\"drop_table\"}"}]"#,
+        r#"[{"type":"server_tool_use","id":"t","name":"f","input":["drop_table"]}]"#,
         r#"{"0":{"type":"text","text":"secret"}}"#,
         r#"[{"type":"text","text":{"value":"secret"}}]"#,
         r#"[{"type":"text","text":"hi","content":"secret"}]"#,
+        r#"[{"type":"text","text":"hi","refusal":"secret"}]"#,
+        r#"[{"type":"tool_use","id":"t","name":"f","input":{},"text":"secret"}]"#,
+        r#"[{"type":"tool_use","id":"t","name":"f","input":{},"content":"secret"}]"#,
+        r#"[{"type":"web_search_tool_result","tool_use_id":"t","content":[],"text":"secret"}]"#,
     ];
     for content in messages {
         let body = format!(r#"{{"type":"message","role":"assistant","content":{content}}}"#);
@@ -98,6 +105,10 @@ fn calls_of_wrong_types_are_refused() {
         (r#"{"type":"item_reference","id":"msg_1"}"#, "wire.unknown"),
         (r#"{"type":"message","role":"user","content":[{"type":"output_text","text":"x"}]}"#, "wire.unknown"),
         (r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":["x"]}]}"#, "wire.shape"),
+        (
+            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"","refusal":"secret"}]}"#,
+            "wire.shape",
+        ),
     ];
     for (item, code) in responses {
         let body = format!(r#"{{"output":[{item}]}}"#);
@@ -197,10 +208,96 @@ fn event_with_id_of_other_item_is_refused() {
 }
 
 #[test]
+fn streamed_part_with_two_texts_is_refused() {
+    let part = r#"{"type":"output_text","text":"hi","annotations":[]}"#;
+    let message = |content: &str| format!(r#"{{"type":"message","id":"m","role":"assistant","content":[{content}]}}"#);
+    let honest = [
+        format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{}}}"#, message("")),
+        r#"{"type":"response.content_part.added","output_index":0,"content_index":0,"item_id":"m","part":{"type":"output_text","text":"","annotations":[]}}"#.to_owned(),
+        r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"m","delta":"hi"}"#.to_owned(),
+        format!(
+            r#"{{"type":"response.content_part.done","output_index":0,"content_index":0,"item_id":"m","part":{part}}}"#
+        ),
+        format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{}}}"#, message(part)),
+        format!(
+            r#"{{"type":"response.completed","response":{{"id":"r","status":"completed","output":[{}]}}}}"#,
+            message(part)
+        ),
+    ];
+    let read = |written: &[String]| {
+        let written: Vec<&str> = written.iter().map(String::as_str).collect();
+        refusal(Api::Responses, &events(&written))
+    };
+    assert_eq!(read(&honest), None);
+    for place in [1, 3, 4, 5] {
+        let mut lying = honest.clone();
+        lying[place] = lying[place].replace(r#""annotations":[]"#, r#""annotations":[],"refusal":"drop_table""#);
+        assert_ne!(lying[place], honest[place]);
+        assert_eq!(read(&lying), Some("wire.shape"), "{place}");
+    }
+}
+
+/// Clients that asked for one choice join the texts of all chunks.
+#[test]
+fn choice_that_was_not_asked_for_is_refused() {
+    let chunk = |index: usize, text: &str| {
+        format!(r#"{{"choices":[{{"index":{index},"delta":{{"content":"{text}"}},"finish_reason":null}}]}}"#)
+    };
+    let text = events(&[&chunk(0, "drop"), &chunk(1, "_table"), "[DONE]"]);
+    for (asked, code) in [(r#""n":1,"#, Some("stream.shape")), ("", Some("stream.shape")), (r#""n":2,"#, None)] {
+        let request = format!(r#"{{"model":"m",{asked}"messages":[{{"role":"user","content":"hi"}}],"stream":true}}"#);
+        let choices = Request::read(Api::Chat, request.as_bytes()).unwrap().choices;
+        let mut stream = Stream::new(Api::Chat, StreamLimits::default().choices(choices));
+        let refused = stream.push(text.as_bytes()).into_iter().find_map(|action| match action {
+            StreamAction::Refuse(refused) => Some(refused.code),
+            _ => None,
+        });
+        // The text before the refused chunk was sent, and has to be judged first.
+        let refused = refused.or_else(|| {
+            stream.rule(Ruling::Forward).into_iter().find_map(|action| match action {
+                StreamAction::Refuse(refused) => Some(refused.code),
+                _ => None,
+            })
+        });
+        assert_eq!(refused, code, "{asked}");
+    }
+}
+
+#[test]
 fn arguments_at_start_of_block_are_refused() {
     let start = r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#;
     let block = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"safe","input":{"query":"drop_table"}}}"#;
     assert_eq!(refusal(Api::Messages, &events(&[start, block])), Some("stream.shape"));
+}
+
+#[test]
+fn streamed_input_that_is_no_object_is_refused() {
+    let start = r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#;
+    let block = |input: &str| {
+        format!(
+            r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"tool_use","id":"t","name":"safe","input":{input}}}}}"#
+        )
+    };
+    let stop = r#"{"type":"content_block_stop","index":0}"#;
+    for (input, code) in [
+        (r#"{},"text":"drop_table""#, "wire.shape"),
+        (r#""{\"x\":\"drop_table\"}""#, "wire.shape"),
+        (r#""drop_table""#, "stream.shape"),
+    ] {
+        assert_eq!(refusal(Api::Messages, &events(&[start, &block(input), stop])), Some(code), "{input}");
+    }
+    for piece in [r#""{\"x\":\"drop_table\"}""#, r#"["drop_table"]"#, "5"] {
+        let delta = lictor_json::Json::from([
+            ("type", "content_block_delta".into()),
+            ("index", 0.into()),
+            ("delta", [("type", "input_json_delta".into()), ("partial_json", piece.into())].into()),
+        ]);
+        let (block, delta) = (block("{}"), delta.to_string());
+        for end in [stop, r#"{"type":"message_stop"}"#] {
+            let text = events(&[start, &block, &delta, end]);
+            assert_eq!(refusal(Api::Messages, &text), Some("stream.shape"), "{piece} {end}");
+        }
+    }
 }
 
 #[test]

@@ -80,6 +80,10 @@ impl HttpExchange {
 
     /// Asks the upstream once more. Without a whole reply to judge, the client gets what it would have got before.
     pub(super) async fn ask_again(&mut self, driver: &mut Driver, bytes: Bytes) -> Result<StepResult, Stop> {
+        // A correction costs as much as a request: a client that has disconnected gets none.
+        if self.is_gone() {
+            return Err(Stop::Gone);
+        }
         let asked = async {
             let (head, body) = self.forward(bytes).await?.into_parts();
             let content_type =
@@ -110,8 +114,9 @@ impl HttpExchange {
         let limits = self.gateway.config.limits;
         let reading = body::read(body, limits.body, limits.answer);
         let (bytes, read) = tokio::select! {
-            read = reading => read,
+            biased;
             () = self.client.closed() => return Err(Stop::Gone),
+            read = reading => read,
         };
         self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -146,8 +151,9 @@ impl HttpExchange {
         let limit = self.gateway.config.limits.answer;
         loop {
             let frame = tokio::select! {
-                frame = tokio::time::timeout(limit, body.frame()) => frame,
+                biased;
                 () = pieces.gone() => return Err(Stop::Gone),
+                frame = tokio::time::timeout(limit, body.frame()) => frame,
             };
             match frame {
                 Ok(Some(Ok(frame))) => {

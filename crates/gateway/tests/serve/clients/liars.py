@@ -4,12 +4,14 @@ Standard input holds {"address", "lies"}. Each line of the output is one client:
 replies it read, and how many were errors.
 """
 
+import asyncio
 import json
 import re
 import sys
 import urllib.error
 import urllib.request
 
+import agents
 import anthropic
 import openai
 from langchain_core.messages import HumanMessage
@@ -21,6 +23,7 @@ TOOLS = [{"type": "function", "function": {"name": name, "parameters": {"type": 
 
 client = openai.OpenAI(api_key="key", base_url=f"{ADDRESS}/v1", max_retries=0)
 claude = anthropic.Anthropic(api_key="key", base_url=ADDRESS, max_retries=0)
+agents.set_tracing_disabled(True)
 
 
 def asked(number):
@@ -111,6 +114,47 @@ def chain(number, streaming=False, by_responses=False):
     return [message.text], [call.get("name") for call in calls]
 
 
+def agent(model, streams=False):
+    """OpenAI's Agents SDK, which carries out the calls that it reads."""
+
+    def read(number):
+        return asyncio.run(agent_run(model, streams, number))
+
+    return read
+
+
+async def agent_run(model, streams, number):
+    entered, said = [], ""
+
+    def look(x: int = 0) -> str:
+        entered.append("look")
+        return "looked"
+
+    def drop(x: int = 0) -> str:
+        entered.append("drop")
+        return "dropped"
+
+    tools = [agents.function_tool(tool, strict_mode=False) for tool in (look, drop)]
+    async with openai.AsyncOpenAI(api_key="key", base_url=f"{ADDRESS}/v1", max_retries=0) as connection:
+        clerk = agents.Agent(
+            name="clerk", tools=tools, model=model("m", openai_client=connection), tool_use_behavior="stop_on_first_tool"
+        )
+        try:
+            if streams:
+                result = agents.Runner.run_streamed(clerk, asked(number))
+                async for event in result.stream_events():
+                    if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
+                        said += event.data.delta
+            else:
+                result = await agents.Runner.run(clerk, asked(number))
+        except Exception:  # noqa: BLE001 - the calls that were carried out before count all the same
+            if "drop" not in entered:
+                raise
+            return [said], entered
+    texts, names = of_items([item for response in result.raw_responses for item in response.output])
+    return [said, str(result.final_output), *texts], [*entered, *names]
+
+
 def lowered(value):
     """A reader that ignores case takes the last member of a name."""
     if isinstance(value, dict):
@@ -149,6 +193,10 @@ CLIENTS = {
     "langchain chat": chain,
     "langchain chat stream": lambda number: chain(number, streaming=True),
     "langchain responses": lambda number: chain(number, by_responses=True),
+    "agents chat": agent(agents.OpenAIChatCompletionsModel),
+    "agents chat stream": agent(agents.OpenAIChatCompletionsModel, streams=True),
+    "agents responses": agent(agents.OpenAIResponsesModel),
+    "agents responses stream": agent(agents.OpenAIResponsesModel, streams=True),
     "ignores case, chat": careless("/v1/chat/completions", {"model": "m"}),
     "ignores case, messages": careless("/v1/messages", {"model": "m", "max_tokens": 9}),
     "ignores case, responses": careless("/v1/responses", {"model": "m"}),
