@@ -14,6 +14,7 @@
 //! until the year 5138, and one from there to 100,000,000,000,000 counts milliseconds, which begins in 1973; larger
 //! numbers are refused.
 
+mod answer;
 mod fast_path;
 mod fields;
 
@@ -202,10 +203,9 @@ impl NativeDecoder {
                 errors.push(FieldError { code: "native.kind", message });
             }
         }
-        let denies = event.more.get("granted").and_then(Json::as_bool) == Some(event.kind == Kind::Denial);
-        if matches!(event.kind, Kind::Approval | Kind::Denial) && denies && !self.is_trusted {
+        if let Some(member) = answer::find_contradiction(event).filter(|_| !self.is_trusted) {
             let message =
-                "`granted` contradicts the kind: a refusal is a `denial`, an allowance an `approval`".to_owned();
+                format!("`{member}` contradicts the kind: a refusal is a `denial`, an allowance an `approval`");
             errors.push(FieldError { code: "native.granted", message });
         }
         // No property about a tool could ever match it.

@@ -155,6 +155,9 @@ fn native_wrong_type_fault_names_field() {
         (r#"{"kind":""}"#, "native.kind", "is empty"),
         (r#"{"kind":"approval","id":"c","granted":false}"#, "native.granted", "`denial`"),
         (r#"{"kind":"denial","id":"c","granted":true}"#, "native.granted", "`approval`"),
+        (r#"{"kind":"approval","id":"c","approved":false}"#, "native.granted", "`approved`"),
+        (r#"{"kind":"approval","id":"c","decision":"Rejected"}"#, "native.granted", "`decision`"),
+        (r#"{"kind":"denial","id":"c","status":"approved"}"#, "native.granted", "`status`"),
         (r#""text""#, "native.record", "expected an object"),
     ];
     for (line, code, message) in cases {

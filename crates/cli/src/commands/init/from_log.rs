@@ -66,21 +66,27 @@ fn write_tools(inspected: &InspectedLog, text: &mut String) {
 }
 
 fn write_properties(inspected: &InspectedLog, text: &mut String) {
-    text.push_str("properties:\n");
     let has = |effect: &str| {
         let wanted = Effects::from_names([effect]);
         inspected.inventory.tools.values().any(|tool| tool.effects.is_some_and(|effects| effects.contains(wanted)))
     };
-    let mut written = false;
-    for effect in GRAVE.into_iter().filter(|effect| has(effect)) {
-        written = true;
+    let grave: Vec<&str> = GRAVE.into_iter().filter(|effect| has(effect)).collect();
+    if !grave.is_empty() {
+        text.push_str(
+            "# An approval names a call by its id, or a tool; or an effect, which then covers all calls that have it.\n\
+             facts:\n  approvable_as(name):\n    - {on: tool_call, name: id}\n    - {on: tool_call, name: tool}\n\n",
+        );
+    }
+    text.push_str("properties:\n");
+    for effect in &grave {
         let _ = writeln!(
             text,
             "  - id: {effect}-needs-approval\n    says: A person approves each {effect} step first.\n    \
-             formula: always (effect(\"{effect}\") implies once approval)\n    severity: high\n    respond: ask"
+             formula: >-\n      always (effect(\"{effect}\") implies (once approval(\"{effect}\")\n      \
+             or exists x. (approvable_as(x) and once approval(x))))\n    severity: high\n    respond: ask"
         );
     }
-    if !written {
+    if grave.is_empty() {
         text.push_str(
             "  - id: no-failed-tool-is-ignored\n    says: After a failed tool the agent says something.\n    \
              formula: always (tool_failed implies eventually assistant_message)\n    severity: low\n",
