@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::attachments::AttachmentChecker;
 use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
+use super::unread_calls::UnreadCallChecker;
 use super::{
     Decoder, a2a, actions, adk, agentdojo, anthropic, anthropic_agents, autogen, bedrock, claude_code, codex, gemini,
     gemini_cli, inspect, jaeger, langchain, langfuse, langsmith, mcp, openai_agents, openai_assistants, openai_chat,
@@ -180,7 +181,7 @@ impl Format {
         match self {
             // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
             Format::Native => self.plain_decoder(),
-            _ => AttachmentChecker::wrap(self.plain_decoder()),
+            _ => UnreadCallChecker::wrap(AttachmentChecker::wrap(self.plain_decoder())),
         }
     }
 

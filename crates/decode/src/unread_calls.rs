@@ -1,0 +1,306 @@
+//! Calls of tools in places that a decoder does not read: reported as faults, since no property sees them.
+//!
+//! A decoder reads what its format defines. Logs are also written by people, who put a reply beside its request, spell a
+//! member otherwise or nest one message in another. Whatever looks like a call, anywhere in a record, must therefore come
+//! out as an event, if not from this record then from another one: records repeat earlier ones, and pieces of a stream are
+//! put together at the end.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use super::{DecodedEvents, Decoder, Fault};
+use lictor_event::record::LogRecord;
+use lictor_event::{Event, Kind, Source};
+use lictor_json::{Json, Object};
+
+/// How many suspects are kept until the end of a file. What is beyond is of the same kind.
+const MAX_SUSPECTS: usize = 10_000;
+
+/// How deep calls are looked for.
+const MAX_DEPTH: usize = 64;
+
+/// Members that hold calls: one, or a list of them.
+const HOLDERS: [&str; 12] = [
+    "tool_calls",
+    "toolCalls",
+    "tool_call",
+    "toolCall",
+    "function_call",
+    "functionCall",
+    "tool_use",
+    "toolUse",
+    "toolInvocations",
+    "tool_call_chunks",
+    "invalid_tool_calls",
+    "function_calls",
+];
+
+/// Types of objects that are calls.
+const TYPES: [&str; 10] = [
+    "tool_use",
+    "tool_call",
+    "tool-call",
+    "toolCall",
+    "function_call",
+    "function",
+    "function_tool_call",
+    "server_tool_use",
+    "mcp_call",
+    "custom_tool_call",
+];
+
+/// Members with the name of the tool, with the id of the call, and with its arguments.
+const NAMES: [&str; 3] = ["name", "toolName", "tool_name"];
+const IDS: [&str; 6] = ["call_id", "id", "toolUseId", "toolCallId", "tool_call_id", "tool_use_id"];
+const ARGUMENTS: [&str; 6] = ["arguments", "input", "args", "rawInput", "raw_input", "parameters"];
+
+/// Members that hold data of a tool, or definitions of tools.
+const DATA: [&str; 16] = [
+    "arguments",
+    "args",
+    "kwargs",
+    "parameters",
+    "result",
+    "results",
+    "toolResult",
+    "tool_result",
+    "functionResponse",
+    "function_response",
+    "tools",
+    "functions",
+    "tool_definitions",
+    "toolConfig",
+    "metadata",
+    "schema",
+];
+
+/// Members with what somebody said, which may quote anything.
+const SAID: [&str; 8] =
+    ["content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "query", "question"];
+
+/// Decodes a format, and reports what looks like a call and never became an event.
+pub(super) struct UnreadCallChecker {
+    inner: Box<dyn Decoder>,
+    /// Seeded, so that nobody can choose a name that hides another.
+    hasher: RandomState,
+    /// Hashes of the ids and of the names of the calls that became events.
+    ids: HashSet<u64>,
+    names: HashSet<u64>,
+    /// Whether some call kept the id that its record has.
+    keeps_ids: bool,
+    suspects: Vec<Suspect>,
+}
+
+/// What looks like a call.
+struct Suspect {
+    /// The hashes of its ids and of its name.
+    ids: Vec<u64>,
+    name: u64,
+    shown: Fault,
+}
+
+impl UnreadCallChecker {
+    pub(super) fn wrap(inner: Box<dyn Decoder>) -> Box<dyn Decoder> {
+        Box::new(UnreadCallChecker {
+            inner,
+            hasher: RandomState::new(),
+            ids: HashSet::default(),
+            names: HashSet::default(),
+            keeps_ids: false,
+            suspects: Vec::new(),
+        })
+    }
+
+    /// Remembers the calls among events.
+    fn remember(&mut self, events: &[Event]) {
+        for event in events.iter().filter(|event| matches!(event.kind, Kind::ToolCall | Kind::Handoff)) {
+            self.ids.extend(event.id.as_deref().map(|id| self.hasher.hash_one(id)));
+            self.names.extend(event.tool.as_deref().map(|name| self.hasher.hash_one(name)));
+        }
+    }
+
+    fn is_read(&mut self, suspect: &Suspect) -> bool {
+        let has_id = suspect.ids.iter().any(|id| self.ids.contains(id));
+        self.keeps_ids |= has_id;
+        has_id || suspect.ids.is_empty() && self.names.contains(&suspect.name)
+    }
+}
+
+impl Decoder for UnreadCallChecker {
+    fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
+        let before = out.events.len();
+        let mut found = Vec::new();
+        if self.suspects.len() < MAX_SUSPECTS {
+            let mut path = Vec::new();
+            collect(&record.value, &mut path, &mut |call, path| found.push(self.suspect(&record, call, path)));
+        }
+        self.inner.record(record, out);
+        self.remember(&out.events[before..]);
+        report_unnamed(before, out);
+        for suspect in found {
+            if !self.is_read(&suspect) {
+                self.suspects.push(suspect);
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, source: &Source, out: &mut DecodedEvents) -> bool {
+        let before = out.events.len();
+        let is_read = self.inner.text(text, source, out);
+        self.remember(&out.events[before..]);
+        is_read
+    }
+
+    fn session<'a>(&self, text: &'a str) -> Option<&'a str> {
+        self.inner.session(text)
+    }
+
+    fn finish(&mut self, out: &mut DecodedEvents) {
+        let before = out.events.len();
+        self.inner.finish(out);
+        self.remember(&out.events[before..]);
+        report_unnamed(before, out);
+        let suspects = std::mem::take(&mut self.suspects);
+        let unread = suspects.into_iter().filter(|suspect| {
+            // Where a format gives calls other ids, only the name tells.
+            let has_name = !self.keeps_ids && self.names.contains(&suspect.name);
+            !suspect.ids.iter().any(|id| self.ids.contains(id)) && !has_name
+        });
+        out.faults.extend(unread.map(|suspect| suspect.shown));
+    }
+}
+
+impl UnreadCallChecker {
+    fn suspect(&self, record: &LogRecord, call: &Object, path: &[String]) -> Suspect {
+        let name = call_name(call).unwrap_or_default();
+        let ids = IDS.iter().filter_map(|id| call.get(id)?.as_str()).map(|id| self.hasher.hash_one(id)).collect();
+        let path = path.join(".");
+        let message = match call.is_empty() {
+            true => format!("`{path}` is cut off within a call, which is not judged: log it whole"),
+            false => format!(
+                "`{path}` looks like a call of `{name}` in a place that this format does not have, so it is not \
+                 judged: check `--input-format`, or move it to where the format has its calls"
+            ),
+        };
+        Suspect { ids, name: self.hasher.hash_one(name), shown: record.fault("decode.unread_call", message) }
+    }
+}
+
+/// Reports the calls without a tool among the events from an index on.
+fn report_unnamed(from: usize, out: &mut DecodedEvents) {
+    let DecodedEvents { events, faults } = out;
+    let unnamed = events[from..].iter().filter(|event| event.kind == Kind::ToolCall && event.tool.is_none());
+    faults.extend(unnamed.map(|event| Fault {
+        file: event.source.file.clone(),
+        line: event.source.line,
+        column: None,
+        code: "decode.unnamed_call",
+        message: "a call without the name of its tool: no property about the tool can see it".to_owned(),
+    }));
+}
+
+/// Returns the name of the tool in an object that is a call.
+fn call_name(call: &Object) -> Option<&str> {
+    let function = call.get("function").or_else(|| call.get("custom")).and_then(Json::as_object);
+    let objects = [Some(call), function];
+    objects.into_iter().flatten().find_map(|object| NAMES.iter().find_map(|name| object.get(name)?.as_str()))
+}
+
+/// Whether an object is a call, by its type and members.
+fn is_call(object: &Object) -> bool {
+    let has_arguments = |object: &Object| ARGUMENTS.iter().any(|name| object.get(name).is_some());
+    let is_typed = object.get("type").and_then(Json::as_str).is_some_and(|name| TYPES.contains(&name));
+    let function = object.get("function").and_then(Json::as_object);
+    match function {
+        Some(function) => function.get("name").is_some() && function.get("arguments").is_some(),
+        None => is_typed && call_name(object).is_some() && has_arguments(object),
+    }
+}
+
+/// Calls a function with everything in a value that looks like a call.
+fn collect(value: &Json, path: &mut Vec<String>, found: &mut impl FnMut(&Object, &[String])) {
+    if path.len() > MAX_DEPTH {
+        return;
+    }
+    match value {
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                collect(item, path, found);
+                path.pop();
+            }
+        }
+        Json::Object(object) => {
+            if is_call(object) {
+                found(object, path);
+                return;
+            }
+            // What a tool said may quote anything.
+            let is_result = matches!(value.text("role"), Some("tool" | "function"))
+                || value.text("type").is_some_and(|name| name.contains("result") || name.ends_with("output"));
+            for (key, member) in object.iter() {
+                if DATA.contains(&key.as_str()) || is_result && matches!(key.as_str(), "content" | "output") {
+                    continue;
+                }
+                path.push(key.to_string());
+                match HOLDERS.contains(&key.as_str()) {
+                    true => collect_held(member, path, found),
+                    false => collect(member, path, found),
+                }
+                path.pop();
+            }
+        }
+        Json::String(text) if !path.last().is_some_and(|key| SAID.contains(&key.as_str())) => {
+            collect_in_text(text, path, found);
+        }
+        _ => {}
+    }
+}
+
+/// Calls a function with what looks like a call in a text that is JSON. A text that was cut off within a call counts as
+/// one.
+fn collect_in_text(text: &str, path: &mut Vec<String>, found: &mut impl FnMut(&Object, &[String])) {
+    let holds = |name: &&str| text.contains(&format!("\"{name}\""));
+    if !text.trim_start().starts_with(['{', '[']) || !HOLDERS.iter().chain(&TYPES[..3]).any(holds) {
+        return;
+    }
+    match lictor_json::parse_str(text) {
+        Ok(parsed) => collect(&parsed, path, found),
+        Err(error) if error.code == "json.torn" => found(&Object::new(), path),
+        Err(_) => {}
+    }
+}
+
+/// Calls a function with the calls in a member that holds calls: one, a list, a map, or the text of either.
+fn collect_held(value: &Json, path: &mut Vec<String>, found: &mut impl FnMut(&Object, &[String])) {
+    match value {
+        Json::Object(object) if call_name(object).is_some() => found(object, path),
+        Json::Object(object) => {
+            for (key, member) in object.iter() {
+                path.push(key.to_string());
+                if let Json::Object(call) = member
+                    && call_name(call).is_some()
+                {
+                    found(call, path);
+                }
+                path.pop();
+            }
+        }
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                match item {
+                    Json::Object(call) if call_name(call).is_some() => found(call, path),
+                    _ => collect(item, path, found),
+                }
+                path.pop();
+            }
+        }
+        Json::String(text) => {
+            if let Ok(parsed @ (Json::Object(_) | Json::Array(_))) = lictor_json::parse_str(text) {
+                collect_held(&parsed, path, found);
+            }
+        }
+        _ => {}
+    }
+}
