@@ -19,7 +19,7 @@ mod time;
 
 pub use answer::{Answer, AnswerValue};
 pub use kind::Kind;
-pub use machine_turn::is_machine_made;
+pub use machine_turn::{is_machine_made, is_machine_turn};
 pub use time::{parse_time, write_time};
 
 /// The text that replaces a redacted part.

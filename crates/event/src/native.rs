@@ -14,7 +14,7 @@
 //! until the year 5138, and one from there to 100,000,000,000,000 counts milliseconds, which begins in 1973; larger
 //! numbers are refused.
 
-mod answer;
+mod declaration;
 mod fast_path;
 mod fields;
 
@@ -203,11 +203,8 @@ impl NativeDecoder {
                 errors.push(FieldError { code: "native.kind", message });
             }
         }
-        if let Some(member) = answer::find_contradiction(event).filter(|_| !self.is_trusted) {
-            let message =
-                format!("`{member}` contradicts the kind: a refusal is a `denial`, an allowance an `approval`");
-            errors.push(FieldError { code: "native.granted", message });
-        }
+        let mistake = declaration::find_mistake(event).filter(|_| !self.is_trusted);
+        errors.extend(mistake.map(|(code, message)| FieldError { code, message }));
         // No property about a tool could ever match it.
         if event.kind == Kind::ToolCall && event.tool.is_none() && !facts && !self.is_trusted {
             let message = "a `tool_call` needs the name of its `tool`".to_owned();

@@ -29,7 +29,7 @@ pub(crate) use plan::Plan;
 
 use effect::read_definitions;
 use lictor_event::content_hash;
-use lictor_event::{Answer, AnswerValue, Arguments, Event, Kind, is_machine_made};
+use lictor_event::{Answer, AnswerValue, Arguments, Event, Kind, is_machine_turn};
 use lictor_json::Text;
 use lictor_policy::effect::Effects;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
@@ -70,8 +70,8 @@ impl Labeler {
     /// Fills in the facts of the next event of a session, and returns what to remember of it.
     pub(crate) fn label(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) -> Notes {
         labels.clear();
-        if event.kind == Kind::UserMessage && event.text.as_deref().is_some_and(is_machine_made) {
-            // A program wrote it: it is an instruction to the agent, and not the word of the user.
+        if is_machine_turn(event) {
+            // It is an instruction to the agent at most, and not the word of the user.
             let event = Event { kind: Kind::SystemMessage, ..event.clone() };
             return self.label(plan, context, &event, labels);
         }

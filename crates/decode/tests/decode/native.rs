@@ -158,6 +158,10 @@ fn native_wrong_type_fault_names_field() {
         (r#"{"kind":"approval","id":"c","approved":false}"#, "native.granted", "`approved`"),
         (r#"{"kind":"approval","id":"c","decision":"Rejected"}"#, "native.granted", "`decision`"),
         (r#"{"kind":"denial","id":"c","status":"approved"}"#, "native.granted", "`status`"),
+        (r#"{"kind":"approval","id":"c","granted":"false"}"#, "native.granted", "true or false"),
+        (r#"{"kind":"consent","subjects":["a"],"purposes":["p"],"granted":0}"#, "native.granted", "true or false"),
+        (r#"{"kind":"consent","subjects":["a"],"granted":false}"#, "native.purposes", "`purposes`"),
+        (r#"{"kind":"erasure","subject":"a"}"#, "native.subjects", "`subjects`"),
         (r#""text""#, "native.record", "expected an object"),
     ];
     for (line, code, message) in cases {

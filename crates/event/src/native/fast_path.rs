@@ -136,8 +136,7 @@ pub(super) fn read_event(text: &str, event: &mut Event) -> Option<()> {
     let is_nameless = event.kind == Kind::ToolCall && event.tool.is_none();
     let is_plain = match &event.kind {
         Kind::Other(name) => super::find_misspelling(name).is_none(),
-        Kind::Approval | Kind::Denial => super::answer::find_contradiction(event).is_none(),
-        _ => true,
+        _ => super::declaration::find_mistake(event).is_none(),
     };
     (has_kind && !is_nameless && is_plain).then_some(())
 }

@@ -23,7 +23,8 @@ const USER: &str = r#"{"role":"user","content":"hello there"}"#;
 
 #[test]
 fn call_outside_its_format_is_a_fault() {
-    let assistant = |members: &str| format!(r#"{{"messages":[{USER},{{"role":"assistant","content":"a",{members}}}]}}"#);
+    let assistant =
+        |members: &str| format!(r#"{{"messages":[{USER},{{"role":"assistant","content":"a",{members}}}]}}"#);
     let beside = |members: &str| format!(r#"{{"messages":[{USER}],{members}}}"#);
     let text = lictor_json::Json::from(CALL).to_string();
     for line in [
