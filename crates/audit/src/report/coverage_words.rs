@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::words::{escape_hidden, format_count, format_place, group_digits};
-use crate::coverage::{MissingFact, UnexercisedProperty};
+use crate::coverage::{MissingFact, RecordedContent, UnexercisedProperty};
 
 /// How many properties a sentence names.
 const MAX_NAMED_PROPERTIES: usize = 12;
@@ -45,8 +45,30 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
         let tool = nearest.as_deref().unwrap_or_default();
         sentences.push(format!("`{}` never occurs; the log has `{}`", escape_hidden(fact), escape_hidden(tool)));
     }
+    for (named, tool) in coverage.renamed_tools.iter().take(MAX_NEAREST) {
+        sentences.push(format!(
+            "the policy names the tool `{}`, which never occurs; the log has `{}`",
+            escape_hidden(named),
+            escape_hidden(tool),
+        ));
+    }
+    sentences.extend(describe_content(&coverage.content));
     sentences.extend(describe_unmatched(report));
     sentences
+}
+
+/// Describes a log that was recorded without its content.
+fn describe_content(content: &RecordedContent) -> Option<String> {
+    content.is_left_out().then(|| {
+        format!(
+            "{} of {} no arguments, and no message has a text: properties about content could not be violated",
+            group_digits(content.bare_calls),
+            match content.calls {
+                1 => "1 call has".to_owned(),
+                calls => format!("{} calls have", group_digits(calls)),
+            },
+        )
+    })
 }
 
 /// Describes the entries of other systems that belong to no session.
