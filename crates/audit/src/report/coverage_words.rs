@@ -110,7 +110,7 @@ pub(super) fn describe_needs(gap: &UnexercisedProperty) -> String {
 }
 
 /// Joins the first names of a list, and counts the rest.
-fn join_some(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(super) fn join_some(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = match names.len().saturating_sub(MAX_NAMED_PROPERTIES) {
         0 => String::new(),
         more => format!(" and {more} more"),

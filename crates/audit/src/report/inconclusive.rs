@@ -4,11 +4,12 @@ use lictor_decode::Format;
 use lictor_logic::Verdict;
 use lictor_policy::Property;
 
+use super::coverage_words::join_some;
 use super::words::{escape_hidden, format_count, format_place, group_digits};
 use super::{Report, SessionReport};
 
-/// How many properties are described.
-const MAX_DESCRIBED: usize = 10;
+/// How many sentences describe properties.
+const MAX_DESCRIBED: usize = 5;
 
 /// A property that is inconclusive in some sessions.
 pub(super) struct OpenProperty<'a> {
@@ -54,16 +55,29 @@ pub(super) fn find_open(report: &Report) -> Vec<OpenProperty<'_>> {
     open
 }
 
-/// Describes the properties that are inconclusive, one in a sentence; the rest beyond a few is counted.
+/// Describes the properties that are inconclusive, those with the same sessions and reason in one sentence. The rest
+/// beyond a few sentences is counted.
 pub(super) fn describe_inconclusive(report: &Report) -> Vec<String> {
-    let open = find_open(report);
-    let more = match open.len().saturating_sub(MAX_DESCRIBED) {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for open in find_open(report) {
+        let (description, name) = (open.describe(), escape_hidden(&open.property.id).into_owned());
+        match groups.iter_mut().find(|(known, _)| *known == description) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((description, vec![name])),
+        }
+    }
+    let more = match groups.iter().skip(MAX_DESCRIBED).map(|(_, names)| names.len()).sum::<usize>() {
         0 => None,
         1 => Some("1 more property is inconclusive".to_owned()),
         more => Some(format!("{} more properties are inconclusive", group_digits(more as u64))),
     };
-    let described = open.iter().take(MAX_DESCRIBED);
-    let described = described.map(|open| format!("{} is {}", escape_hidden(&open.property.id), open.describe()));
+    let described = groups.into_iter().take(MAX_DESCRIBED).map(|(description, names)| match &names[..] {
+        [name] => format!("{name} is {description}"),
+        _ => {
+            let count = group_digits(names.len() as u64);
+            format!("{count} properties are {description}: {}", join_some(names.into_iter()))
+        }
+    });
     described.chain(more).collect()
 }
 
@@ -85,13 +99,14 @@ impl<'a> OpenProperty<'a> {
         OpenProperty { property, place, sessions: 1, first, source, reason }
     }
 
-    /// Describes where it is inconclusive, and why: "inconclusive in 1 session, first in session a (log.jsonl:7): …".
+    /// Describes where it is inconclusive, and why: "inconclusive in 1 session, first in session a
+    /// (log.jsonl:7), since …".
     pub(super) fn describe(&self) -> String {
         let (file, line) = self.source;
         let (sessions, place) = (format_count(self.sessions as u64, "session"), format_place(file, line));
         let reason = match self.reason {
-            Some(OpenReason::Unknown(fact)) => format!(": `{}` is unknown", escape_hidden(fact)),
-            Some(OpenReason::Gap) => ": events are missing or out of place".to_owned(),
+            Some(OpenReason::Unknown(fact)) => format!(", since `{}` is unknown", escape_hidden(fact)),
+            Some(OpenReason::Gap) => ", since events are missing or out of place".to_owned(),
             None => String::new(),
         };
         let first = match *self.first.name == *self.first.file {

@@ -51,7 +51,7 @@ fn text_of(report: &Report) -> String {
 
 #[test]
 fn inconclusive_property_is_named_with_reason() {
-    let sentence = "inconclusive in 2 sessions, first in session b (log.jsonl:3): `large_refund` is unknown";
+    let sentence = "inconclusive in 2 sessions, first in session b (log.jsonl:3), since `large_refund` is unknown";
     for threads in [1, 3] {
         let report = run(UNKNOWN, threads);
         let shown = text_of(&report);
@@ -63,6 +63,17 @@ fn inconclusive_property_is_named_with_reason() {
         let shown = written(html::write, &report);
         assert!(shown.contains(&format!("refund-limit is {sentence}")), "{shown}");
     }
+}
+
+#[test]
+fn inconclusive_properties_of_one_gap_share_sentence() {
+    let log = r#"{"session":"a","seq":1,"kind":"tool_call","id":"1","tool":"refund_order","args":{"amount":5}}
+{"session":"a","seq":4,"kind":"tool_call","id":"2","tool":"refund_order","args":{"amount":5}}
+"#;
+    let shown = text_of(&run(log, 1));
+    let sentence = "2 properties are inconclusive in 1 session, first in session a (log.jsonl:2), since events are \
+                    missing or out of place: refund-limit, no-wipe\n";
+    assert!(shown.contains(sentence), "{shown}");
 }
 
 #[test]
