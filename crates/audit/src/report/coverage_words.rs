@@ -45,7 +45,13 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
         let tool = nearest.as_deref().unwrap_or_default();
         sentences.push(format!("`{}` never occurs; the log has `{}`", escape_hidden(fact), escape_hidden(tool)));
     }
-    for (named, tool) in coverage.renamed_tools.iter().take(MAX_NEAREST) {
+    // A formula that asks for the tool was named above, with the same nearest tool.
+    let is_said = |named: &str| {
+        let asked = format!("(\"{named}\"");
+        coverage.gaps.iter().flat_map(|gap| &gap.missing).any(|missing| missing.fact.contains(&asked))
+    };
+    let renamed = coverage.renamed_tools.iter().filter(|(named, _)| !is_said(named));
+    for (named, tool) in renamed.take(MAX_NEAREST) {
         sentences.push(format!(
             "the policy names the tool `{}`, which never occurs; the log has `{}`",
             escape_hidden(named),

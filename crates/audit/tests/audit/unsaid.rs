@@ -25,6 +25,16 @@ properties:
     formula: always !tool_call(\"wipe\")
 ";
 
+/// A policy whose formula and tools name the same tool.
+const DELETES: &str = "
+lictor: 1
+name: shop
+tools:
+  delete_customer: {effects: [irreversible]}
+properties:
+  - {id: no-delete, formula: 'always !tool_call(\"delete_customer\")'}
+";
+
 const UNKNOWN: &str = r#"{"session":"a","kind":"tool_call","id":"1","tool":"refund_order","args":{"amount":5}}
 {"session":"b","kind":"tool_call","id":"2","tool":"refund_order","args":{"amount":5}}
 {"session":"b","kind":"tool_call","id":"3","tool":"refund_order","args":{"amount":["many"]}}
@@ -32,7 +42,11 @@ const UNKNOWN: &str = r#"{"session":"a","kind":"tool_call","id":"1","tool":"refu
 "#;
 
 fn run(log: &str, threads: usize) -> Report {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    run_policy(POLICY, log, threads)
+}
+
+fn run_policy(policy: &str, log: &str, threads: usize) -> Report {
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     let inputs = [Input::from_bytes("log.jsonl", log.as_bytes().to_vec())];
     let options = AuditOptions::default().threads(Some(threads));
     audit(&mut Judge::new(&loaded.policy).unwrap(), &inputs, &options, &()).unwrap()
@@ -129,6 +143,8 @@ fn report_notes_tools_of_other_names() {
         assert!(shown.contains(&note), "{shown}");
     }
     assert!(!text_of(&run(UNKNOWN, 1)).contains("the policy names"), "nothing unnamed in the log");
+    let shown = text_of(&run_policy(DELETES, log, 1));
+    assert_eq!(shown.matches("never occurs; the log has `mcp__shop__delete_customer`").count(), 1, "{shown}");
 }
 
 #[test]
