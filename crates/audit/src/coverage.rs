@@ -1,13 +1,19 @@
 //! Coverage: what a log puts to the test. A property is not exercised if nothing occurs that could violate it.
 
+mod unknown;
+
 use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
-use lictor_json::Text;
+use lictor_json::{Json, Text};
 use lictor_judge::{Coverage, Judge, PropertyGap};
 use lictor_logic::{Atom, Term, Value};
 use lictor_policy::Property;
+use lictor_policy::glob::Glob;
 use rustc_hash::FxHashSet;
+
+use unknown::SeenUnknown;
+pub use unknown::UnknownFact;
 
 /// The most names of tools that are kept, for the nearest name.
 const MAX_TOOLS: usize = 10_000;
@@ -20,6 +26,46 @@ pub struct LogCoverage {
     pub gaps: Vec<UnexercisedProperty>,
     /// How many sessions have no fact that any property asks for.
     pub silent_sessions: usize,
+    /// The facts that are unknown at some event.
+    pub unknown: Vec<UnknownFact>,
+    /// How much of their content the events have.
+    pub content: RecordedContent,
+    /// The tools that the policy names and the log never has, with the tool of the log that may be meant.
+    pub renamed_tools: Vec<(Text, Text)>,
+}
+
+/// How many calls and messages of a log have their content. Some recorders leave it out by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordedContent {
+    /// The calls of tools.
+    pub calls: u64,
+    /// The calls without arguments.
+    pub bare_calls: u64,
+    /// The messages and results that have a text or a value.
+    pub texts: u64,
+}
+
+impl RecordedContent {
+    /// Whether most calls have no arguments, and nothing has a text.
+    pub fn is_left_out(&self) -> bool {
+        self.texts == 0 && self.bare_calls * 2 > self.calls
+    }
+
+    fn note(&mut self, event: &Event) {
+        let is_call = event.kind == Kind::ToolCall;
+        let is_bare = event.args.as_ref().is_none_or(|args| args.value().is_some_and(Json::is_null));
+        let has_text = event.text.as_ref().is_some_and(|text| !text.is_empty()) || event.result.is_some();
+        self.calls += u64::from(is_call);
+        self.bare_calls += u64::from(is_call && is_bare);
+        self.texts += u64::from(has_text);
+    }
+
+    fn add(&mut self, other: RecordedContent) {
+        self.calls += other.calls;
+        self.bare_calls += other.bare_calls;
+        self.texts += other.texts;
+    }
 }
 
 /// A property, and its facts that never occur.
@@ -63,11 +109,18 @@ impl LogCoverage {
 pub(crate) struct SeenFacts {
     facts: Coverage,
     tools: FxHashSet<Text>,
+    unknown: SeenUnknown,
+    content: RecordedContent,
 }
 
 impl SeenFacts {
     pub(crate) fn new(judge: &Judge) -> SeenFacts {
-        SeenFacts { facts: judge.start_coverage(), tools: FxHashSet::default() }
+        SeenFacts {
+            facts: judge.start_coverage(),
+            tools: FxHashSet::default(),
+            unknown: SeenUnknown::default(),
+            content: RecordedContent::default(),
+        }
     }
 
     /// Notes the event that was judged last.
@@ -78,7 +131,9 @@ impl SeenFacts {
         {
             self.tools.insert(tool.clone());
         }
+        self.content.note(event);
         judge.mark_coverage(&mut self.facts);
+        self.unknown.note(judge, &self.facts, event);
     }
 
     /// Whether the event that was judged last has a fact that some property asks for.
@@ -89,6 +144,8 @@ impl SeenFacts {
     pub(crate) fn merge(&mut self, other: SeenFacts) {
         self.facts.merge(&other.facts);
         self.tools.extend(other.tools);
+        self.unknown.merge(other.unknown);
+        self.content.add(other.content);
     }
 
     /// Returns, for each property, whether the log has the evidence it needs.
@@ -118,7 +175,13 @@ impl SeenFacts {
                 },
             }
         };
-        LogCoverage { gaps: judge.find_gaps(&self.facts).into_iter().map(describe).collect(), silent_sessions }
+        LogCoverage {
+            gaps: judge.find_gaps(&self.facts).into_iter().map(describe).collect(),
+            silent_sessions,
+            unknown: self.unknown.into_facts(judge, &self.facts),
+            content: self.content,
+            renamed_tools: find_renamed(judge.named_tools(), &tools),
+        }
     }
 }
 
@@ -128,12 +191,31 @@ fn describe_missing(atom: &Atom, tools: &[Text]) -> MissingFact {
         Some(Term::Value(Value::Text(asked))) if names_tool => find_nearest(asked, tools),
         _ => None,
     };
-    let fact = match atom.terms.iter().any(|term| matches!(term, Term::Value(_))) {
+    MissingFact { fact: name_fact(atom), nearest: nearest.cloned() }
+}
+
+/// Returns a fact as it is shown: without values of its own, the name says it all.
+fn name_fact(atom: &Atom) -> Text {
+    match atom.terms.iter().any(|term| matches!(term, Term::Value(_))) {
         true => atom.to_string().into(),
-        // Without values of its own, the name says it all.
         false => Text::from(&*atom.name),
-    };
-    MissingFact { fact, nearest: nearest.cloned() }
+    }
+}
+
+/// Returns the named tools that the log never has, each with the tool of the log that may be meant: one that nothing
+/// names and that shares most of the words. Names with `*` are meant to match or not.
+fn find_renamed(named: &[Text], tools: &[Text]) -> Vec<(Text, Text)> {
+    let globs: Vec<Glob> = named.iter().map(|name| Glob::new(name)).collect();
+    let is_named = |tool: &Text| globs.iter().any(|glob| glob.matches(tool));
+    let unnamed: Vec<Text> = tools.iter().filter(|tool| !is_named(tool)).cloned().collect();
+    let missing = named.iter().filter(|name| !name.contains('*') && !tools.contains(name));
+    let renamed = missing.filter_map(|name| {
+        let tool = find_nearest(name, &unnamed)?;
+        let (asked, words) = (split_words(name), split_words(tool));
+        let shared = asked.iter().filter(|word| words.contains(word)).count();
+        (shared * 2 > asked.len()).then(|| (name.clone(), tool.clone()))
+    });
+    renamed.collect()
 }
 
 /// Returns the tool whose name shares the most words with the asked one.
@@ -172,5 +254,14 @@ mod tests {
         assert_eq!(nearest("refund-all").as_deref(), Some("RefundAll"));
         assert_eq!(nearest("refundOrder").as_deref(), Some("refund_order"));
         assert_eq!(nearest("delete"), None);
+    }
+
+    #[test]
+    fn renamed_tool_is_one_that_nothing_names() {
+        let named = ["delete_customer", "refund_order", "send_*", "wipe_disk"].map(Text::from);
+        let tools = ["mcp__shop__delete_customer", "refund_order", "send_delete_customer"].map(Text::from);
+        let renamed = [(Text::from("delete_customer"), Text::from("mcp__shop__delete_customer"))];
+        assert_eq!(find_renamed(&named, &tools), renamed);
+        assert_eq!(find_renamed(&named, &[Text::from("delete_customer")]), []);
     }
 }

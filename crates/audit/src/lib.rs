@@ -30,7 +30,7 @@ use rayon::prelude::*;
 
 use crate::report::{FileReport, Report, ReportOrigin};
 use coverage::SeenFacts;
-pub use coverage::{LogCoverage, MissingFact, UnexercisedProperty};
+pub use coverage::{LogCoverage, MissingFact, RecordedContent, UnexercisedProperty, UnknownFact};
 pub use inventory::{Inventory, ToolUse, take_inventory};
 use join::JoinEntries;
 pub use join::{JoinReport, UnmatchedEntry};

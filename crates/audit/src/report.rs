@@ -8,6 +8,7 @@ mod coverage_words;
 mod fold;
 mod headline;
 pub mod html;
+mod inconclusive;
 pub mod json;
 mod json_layout;
 pub mod jsonl;

@@ -6,6 +6,7 @@ mod guarding;
 mod ledger;
 mod serve;
 mod translating;
+mod values;
 mod warden;
 
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECOND
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
+pub(crate) use crate::args::values::requested_list;
+use crate::args::values::{FormatNameParser, parse_percent};
 pub(crate) use crate::args::warden::WardenArgs;
 
 /// Checks what AI agents do against temporal properties
@@ -231,7 +234,7 @@ pub(crate) struct AuditArgs {
     pub(crate) only: Vec<String>,
 
     /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
     pub(crate) input_format: Option<String>,
 
     /// Member by which records name their session, instead of the usual ones (`session_id`, `conversation_id`, …)
@@ -296,7 +299,7 @@ pub(crate) struct AuditArgs {
     pub(crate) show_content: bool,
 
     /// Exit with 2 if more than this share of the log could not be read, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, conflicts_with = "strict")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_percent, conflicts_with = "strict")]
     pub(crate) max_faults: f64,
 
     /// Exit with 2 if any record could not be read, and with 3 if a verdict is inconclusive or nothing was exercised
@@ -382,7 +385,7 @@ pub(crate) struct DiffArgs {
     pub(crate) traces: Vec<String>,
 
     /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
     pub(crate) input_format: Option<String>,
 
     /// Member by which records name their session, instead of the usual ones

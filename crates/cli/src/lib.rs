@@ -21,14 +21,21 @@ use std::io::{self, BufWriter, Write};
 
 use crate::args::Command;
 use crate::exit::Outcome;
+use crate::policies::UnusablePolicy;
 
 /// Runs the command and returns its exit code. The first argument is the name of the program. Data goes to `out`,
 /// messages to standard error.
-pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u8 {
+pub fn main(arguments: impl IntoIterator<Item = OsString>, mut out: impl Write) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let args = match args::parse(arguments.iter().cloned()) {
         Ok(args) => args,
         Err(error) => {
+            if let Some(list) = args::requested_list(&error) {
+                return match writeln!(out, "{}", list.join("\n")) {
+                    Ok(()) => Outcome::Compliant.code(),
+                    Err(_) => Outcome::Unjudged.code(),
+                };
+            }
             // Clap returns help and version as errors as well; it prints each to the right stream.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(Outcome::Unjudged.code());
@@ -46,7 +53,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, out: impl Write) -> u
         Err(error) => {
             // Output before the failure is still valid; an error while writing it cannot be reported anywhere.
             let _ = out.flush();
-            complaint::error(&format!("{error:#}"));
+            // The problems of a policy begin with their level and code, and need no other head.
+            match error.downcast_ref::<UnusablePolicy>() {
+                Some(problems) => complaint::say(&problems.to_string()),
+                None => complaint::error(&format!("{error:#}")),
+            }
             Outcome::Unjudged.code()
         }
     }

@@ -1,6 +1,7 @@
 //! Loads policies: from a file, packs, or the current folder.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -87,7 +88,7 @@ fn load_named(name: &str) -> anyhow::Result<Policy> {
             }
             Ok(loaded.policy)
         }
-        Err(problems) => bail!("{problems}"),
+        Err(problems) => Err(UnusablePolicy(problems.to_string()).into()),
     }
 }
 
@@ -99,7 +100,19 @@ pub(crate) fn load_text(name: &str) -> anyhow::Result<PolicyText> {
     }
 }
 
-/// Formats problems, one per line.
-pub(crate) fn format_problems(problems: &[Problem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+/// The problems that make a policy unusable, each shown at its place.
+#[derive(Debug)]
+pub(crate) struct UnusablePolicy(String);
+
+impl fmt::Display for UnusablePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnusablePolicy {}
+
+/// Returns the error of a policy with these problems.
+pub(crate) fn unusable(problems: &[Problem]) -> anyhow::Error {
+    UnusablePolicy(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")).into()
 }

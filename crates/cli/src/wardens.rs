@@ -74,7 +74,7 @@ fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result
 
 /// Returns a guard for a policy, with the options of the arguments.
 pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
-    let judge = Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
     Ok(Guard::new(judge, guard_options(args)))
 }
 

@@ -68,6 +68,11 @@ impl Coverage {
         });
     }
 
+    /// Returns a fact by its number, as the properties ask for it.
+    pub fn fact(&self, number: usize) -> Option<&Atom> {
+        self.patterns.get(number)
+    }
+
     fn has_occurred(&self, atom: &Atom) -> bool {
         let place = self.patterns.iter().position(|pattern| pattern == atom);
         place.is_none_or(|place| self.occurred[place])
@@ -81,6 +86,14 @@ fn fits(atom: &Atom, values: &[Value]) -> bool {
         Term::Any | Term::Var(_) => true,
     };
     values.len() >= atom.terms.len() && atom.terms.iter().zip(values).all(fits)
+}
+
+/// Whether an unknown fact may match an atom; a value that is missing may be any.
+fn may_fit(atom: &Atom, values: &[Option<Value>]) -> bool {
+    atom.terms.iter().zip(values).all(|(term, value)| match (term, value) {
+        (Term::Value(asked), Some(value)) => asked == value,
+        _ => true,
+    })
 }
 
 /// Returns the atom that any fact of a name matches.
@@ -121,6 +134,31 @@ impl Judge {
             coverage.asked[name as usize].iter().any(|place| fits(&coverage.patterns[*place as usize], values))
         };
         !self.labels.unknown.is_empty() || self.labels.iter().any(is_asked)
+    }
+
+    /// Returns the numbers of the facts that are unknown at the event judged last.
+    pub fn unknown_facts<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = usize> + 'a {
+        self.labels.unknown.iter().flat_map(|(name, values)| {
+            let asked = coverage.asked[*name as usize].iter().map(|place| *place as usize);
+            asked.filter(|place| may_fit(&coverage.patterns[*place], values))
+        })
+    }
+
+    /// Returns the properties, by number, that ask for a fact.
+    pub fn find_asking(&self, fact: &Atom) -> Vec<usize> {
+        let asks = |parsed: &crate::prepared::PropertyFormula| {
+            let mut atoms = Vec::new();
+            collect_atoms(&parsed.arena, parsed.formula, true, &mut atoms);
+            atoms.iter().any(|(atom, _)| atom == fact)
+        };
+        let formulas = self.prepared().formulas.iter().enumerate();
+        formulas.filter(|(_, parsed)| asks(parsed)).map(|(property, _)| property).collect()
+    }
+
+    /// Returns the tools that the policy names under `tools:` and in the facts that properties ask for. A name may have
+    /// `*`.
+    pub fn named_tools(&self) -> &[Text] {
+        &self.prepared().plan.named_tools
     }
 
     /// Whether a property needs evidence, and none of it occurred.

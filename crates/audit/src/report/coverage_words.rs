@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::words::{escape_hidden, format_count, format_place, group_digits};
-use crate::coverage::{MissingFact, UnexercisedProperty};
+use crate::coverage::{MissingFact, RecordedContent, UnexercisedProperty};
 
 /// How many properties a sentence names.
 const MAX_NAMED_PROPERTIES: usize = 12;
@@ -45,8 +45,36 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
         let tool = nearest.as_deref().unwrap_or_default();
         sentences.push(format!("`{}` never occurs; the log has `{}`", escape_hidden(fact), escape_hidden(tool)));
     }
+    // A formula that asks for the tool was named above, with the same nearest tool.
+    let is_said = |named: &str| {
+        let asked = format!("(\"{named}\"");
+        coverage.gaps.iter().flat_map(|gap| &gap.missing).any(|missing| missing.fact.contains(&asked))
+    };
+    let renamed = coverage.renamed_tools.iter().filter(|(named, _)| !is_said(named));
+    for (named, tool) in renamed.take(MAX_NEAREST) {
+        sentences.push(format!(
+            "the policy names the tool `{}`, which never occurs; the log has `{}`",
+            escape_hidden(named),
+            escape_hidden(tool),
+        ));
+    }
+    sentences.extend(describe_content(&coverage.content));
     sentences.extend(describe_unmatched(report));
     sentences
+}
+
+/// Describes a log that was recorded without its content.
+fn describe_content(content: &RecordedContent) -> Option<String> {
+    content.is_left_out().then(|| {
+        format!(
+            "{} of {} no arguments, and no message has a text: properties about content could not be violated",
+            group_digits(content.bare_calls),
+            match content.calls {
+                1 => "1 call has".to_owned(),
+                calls => format!("{} calls have", group_digits(calls)),
+            },
+        )
+    })
 }
 
 /// Describes the entries of other systems that belong to no session.
@@ -88,7 +116,7 @@ pub(super) fn describe_needs(gap: &UnexercisedProperty) -> String {
 }
 
 /// Joins the first names of a list, and counts the rest.
-fn join_some(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(super) fn join_some(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = match names.len().saturating_sub(MAX_NAMED_PROPERTIES) {
         0 => String::new(),
         more => format!(" and {more} more"),

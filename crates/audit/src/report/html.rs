@@ -16,7 +16,7 @@ use lictor_logic::Verdict;
 use sha2::{Digest, Sha256};
 
 use super::json_layout::JsonLayout;
-use super::words::escape_hidden;
+use super::words::{capitalize, escape_hidden};
 use super::{Report, Totals};
 
 const PAGE: &str = include_str!("html/page.html");
@@ -82,18 +82,16 @@ fn fill_placeholder(placeholder: &str, report: &Report, totals: &Totals) -> Stri
         "figures" => summary::render_figures(report, totals),
         "sessions-bar" => summary::render_sessions(totals),
         "properties" => summary::render_properties(report),
-        "faults" => {
-            [summary::render_coverage(report), summary::render_faults(report), summary::render_gaps(report)].concat()
-        }
+        "faults" => [
+            summary::render_inconclusive(report),
+            summary::render_coverage(report),
+            summary::render_faults(report),
+            summary::render_gaps(report),
+        ]
+        .concat(),
         "files" => summary::render_files(report) + &summary::render_origin(report),
         _ => String::new(),
     }
-}
-
-/// Returns a text that begins like a sentence.
-fn capitalize(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// Escapes a text for HTML, hidden characters included.

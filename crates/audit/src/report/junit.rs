@@ -3,18 +3,20 @@
 //! Readers of JUnit show a tree of suites with their failures on top, so a property is a suite, and each session that
 //! violates it is a failed test with the witness as its text. A session all of whose findings are accepted is skipped.
 //! The sessions without violations are one passed test for each property, named alike in every run: a test for each
-//! would be hundreds of thousands. Files that could not be read whole are errors in a suite of their own.
+//! would be hundreds of thousands. Sessions in which a property is inconclusive are one skipped test, and so are the
+//! sessions that did not exercise it or could not judge it: neither passed. Files that could not be read whole are errors in a suite of their own.
 
 use std::io::{self, BufWriter, Write};
 
+use super::Report;
 use super::coverage_words::describe_needs;
 use super::headline::write_headline;
+use super::inconclusive::{OpenProperty, find_open};
 use super::totals::{SessionPlaces, property_places};
 use super::words::{
     describe_event, describe_moment, describe_proof, describe_step, escape_hidden, format_binding, format_count,
     format_place, group_digits,
 };
-use super::{Report, SessionReport};
 use lictor_decode::Fault;
 use lictor_judge::finding::Finding;
 use lictor_policy::Property;
@@ -130,9 +132,13 @@ fn build_suites(report: &Report) -> Vec<TestSuite<'_>> {
             findings.push(finding);
         }
     }
+    let open = find_open(report);
+    let find_open = |property: &Property| open.iter().find(|open| open.property.id == property.id);
     let properties = report.properties.iter().zip(&found).enumerate();
     let mut suites: Vec<TestSuite<'_>> = properties
-        .map(|(place, (property, findings))| property_suite(report, property, place, findings, &sessions))
+        .map(|(place, (property, findings))| {
+            property_suite(report, property, place, findings, &sessions, find_open(property))
+        })
         .collect();
     if !report.faults.is_empty() {
         suites.push(input_suite(report));
@@ -149,6 +155,7 @@ fn property_suite<'a>(
     place: usize,
     findings: &[&Finding],
     sessions: &SessionPlaces<'_>,
+    open: Option<&OpenProperty<'_>>,
 ) -> TestSuite<'a> {
     let mut properties = vec![("says", property.says.as_str()), ("formula", property.formula.as_str())];
     properties.push(("severity", property.severity.name()));
@@ -157,9 +164,7 @@ fn property_suite<'a>(
     let groups: Vec<_> =
         findings.chunk_by(|a, b| a.session == b.session && sessions.find(a) == sessions.find(b)).collect();
     let mut cases: Vec<TestCase> = groups.iter().filter_map(|group| session_case(property, group)).collect();
-    if let Some(others) = passed_case(report, place, groups.len()) {
-        cases.push(others);
-    }
+    cases.extend(other_cases(report, place, groups.len(), open));
     TestSuite { name: &property.id, properties, cases }
 }
 
@@ -201,32 +206,32 @@ fn describe_finding(finding: &Finding) -> String {
     lines.join("\n")
 }
 
-/// Returns the sessions without findings, as one test; none if every session has some.
-fn passed_case(report: &Report, place: usize, with_findings: usize) -> Option<TestCase> {
-    let rest = report.sessions.len().saturating_sub(with_findings);
-    if rest == 0 {
-        return None;
+/// Returns the sessions without findings: one test for those in which the property is inconclusive, and one for the
+/// rest, which is skipped if they did not exercise it or could not judge it.
+fn other_cases(report: &Report, place: usize, with_findings: usize, open: Option<&OpenProperty<'_>>) -> Vec<TestCase> {
+    let mut cases = Vec::new();
+    if let Some(open) = open {
+        let (file, line) = open.source;
+        let result = CaseResult::Skipped { reason: open.describe() };
+        cases.push(TestCase { name: "inconclusive sessions".into(), file: file.into(), line, result });
     }
-    let id = &report.properties.get(place)?.id;
-    if let Some(gap) = report.coverage.lacking().find(|gap| gap.property.id == *id) {
-        let reason = format!("not judged: {}, which the logs never state", describe_needs(gap));
-        let result = CaseResult::Skipped { reason };
-        return Some(TestCase { name: "all sessions".into(), file: String::new(), line: 0, result });
-    }
-    let open = |session: &&SessionReport| {
-        session.outcomes.get(place).is_some_and(|outcome| !outcome.verdict.is_definite() && !outcome.is_broken())
+    let rest = report.sessions.len().saturating_sub(with_findings + open.map_or(0, |open| open.sessions));
+    let Some(property) = report.properties.get(place).filter(|_| rest > 0) else { return cases };
+    let (name, result) = match report.coverage.unexercised().find(|gap| gap.property.id == property.id) {
+        Some(gap) => {
+            let reason = match gap.lacking.is_empty() {
+                true => "not exercised: nothing occurs that could violate it".to_owned(),
+                false => format!("not judged: {}, which the logs never state", describe_needs(gap)),
+            };
+            ("all sessions", CaseResult::Skipped { reason })
+        }
+        None => {
+            let note = format!("{} without findings", format_count(rest as u64, "session"));
+            ("all other sessions", CaseResult::Passed { note })
+        }
     };
-    let open = report.sessions.iter().filter(open).count();
-    let mut note = format!("{} without findings", format_count(rest as u64, "session"));
-    if open > 0 {
-        note = format!("{note}, {} of them inconclusive", group_digits(open as u64));
-    }
-    Some(TestCase {
-        name: "all other sessions".into(),
-        file: String::new(),
-        line: 0,
-        result: CaseResult::Passed { note },
-    })
+    cases.push(TestCase { name: name.into(), file: String::new(), line: 0, result });
+    cases
 }
 
 /// Returns the files that could not be read whole.

@@ -10,6 +10,7 @@ use lictor_logic::Verdict;
 
 use super::coverage_words::describe_coverage;
 use super::headline::write_headline;
+use super::inconclusive::describe_inconclusive;
 use super::origin::describe_origin;
 use super::totals::{group_findings, tally_properties};
 use super::words::{self, describe_occasion, escape_hidden, format_binding, format_count, format_place, group_digits};
@@ -37,7 +38,14 @@ const MAX_FAULTS_LISTED: usize = 20;
 /// Writes a report as Markdown.
 pub fn write(report: &Report, extent: ReportDetail, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let tail = [render_coverage(report), render_faults(report), render_gaps(report), render_origin(report)].concat();
+    let tail = [
+        render_sentences("Inconclusive", &describe_inconclusive(report)),
+        render_sentences("Not exercised", &describe_coverage(report)),
+        render_faults(report),
+        render_gaps(report),
+        render_origin(report),
+    ]
+    .concat();
     let mut page = render_head(report, &totals) + &render_properties(report);
     let groups = group_findings(&report.findings);
     if !groups.is_empty() {
@@ -169,13 +177,13 @@ fn render_row(proof: &WitnessEvent) -> String {
     )
 }
 
-fn render_coverage(report: &Report) -> String {
-    let sentences = describe_coverage(report);
+/// Writes a section of sentences; nothing if there are none.
+fn render_sentences(title: &str, sentences: &[String]) -> String {
     if sentences.is_empty() {
         return String::new();
     }
     let lines: String = sentences.iter().map(|sentence| format!("- {}\n", escape_prose(sentence))).collect();
-    format!("### Not exercised\n\n{lines}\n")
+    format!("### {title}\n\n{lines}\n")
 }
 
 fn render_faults(report: &Report) -> String {

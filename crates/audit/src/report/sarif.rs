@@ -2,7 +2,8 @@
 //!
 //! A property is a `reportingDescriptor`, a finding a `result` whose location is the deciding event in its log. The
 //! witness is there twice, for readers show one or the other: as `relatedLocations`, and as a code flow through the
-//! session. What could not be read is a notification of the invocation, and so is a property that was not judged.
+//! session. What could not be read is a notification of the invocation, and so is a property that was not judged or is
+//! inconclusive.
 
 mod descriptor;
 
@@ -15,12 +16,13 @@ use serde_json::{Map, Value, json};
 use super::Report;
 use super::coverage_words::describe_needs;
 use super::headline::write_headline;
+use super::inconclusive::find_open;
 use super::json_layout::JsonLayout;
 use super::totals::property_places;
 use lictor_judge::finding::values;
 
 use super::view::TotalsView;
-use super::words::{self, escape_hidden};
+use super::words::{self, capitalize, escape_hidden};
 use lictor_decode::Fault;
 use lictor_event::write_time;
 use lictor_judge::finding::{Finding, WitnessEvent};
@@ -82,7 +84,9 @@ impl<'a> SarifRun<'a> {
             )
         });
         let places = property_places(report);
-        let notifications: Vec<Value> = faults.chain(gaps).chain(coverage_notifications(report, &places)).collect();
+        let open = open_notifications(report, &places, &files);
+        let notifications: Vec<Value> =
+            faults.chain(gaps).chain(open).chain(coverage_notifications(report, &places)).collect();
         let mut invocation = json!({"executionSuccessful": true, "toolExecutionNotifications": notifications});
         if let Some(command) = &report.origin.command {
             invocation["commandLine"] = json!(command.as_str());
@@ -267,17 +271,38 @@ fn coverage_notifications<'a>(
                 ("coverage.not_judged", format!("Not judged: it {needs}, which the logs never state."))
             }
         };
-        let mut rule = json!({"id": id});
-        if let Some(place) = places.get(id) {
-            rule["index"] = json!(place);
-        }
         json!({
             "level": "note",
             "message": {"text": escape_links(&reason)},
             "descriptor": {"id": code},
-            "associatedRule": rule,
+            "associatedRule": rule_reference(id, places),
         })
     })
+}
+
+/// Returns a notification for each property that is inconclusive in some session, at the first place that makes it so.
+fn open_notifications(report: &Report, places: &HashMap<&str, usize>, files: &ArtifactIndex<'_>) -> Vec<Value> {
+    let open = find_open(report);
+    let notifications = open.iter().map(|open| {
+        let (file, line) = open.source;
+        json!({
+            "level": "note",
+            "message": {"text": escape_links(&capitalize(&end_sentence(&open.describe())))},
+            "descriptor": {"id": "verdict.inconclusive"},
+            "associatedRule": rule_reference(&open.property.id, places),
+            "locations": [{"physicalLocation": files.location(file, line)}],
+        })
+    });
+    notifications.collect()
+}
+
+/// Returns a property as a reference to its rule.
+fn rule_reference(id: &str, places: &HashMap<&str, usize>) -> Value {
+    let mut rule = json!({"id": id});
+    if let Some(place) = places.get(id) {
+        rule["index"] = json!(place);
+    }
+    rule
 }
 
 /// Describes a finding in a few sentences.

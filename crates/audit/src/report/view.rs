@@ -186,7 +186,7 @@ impl<'a> GapView<'a> {
 
 #[derive(Debug, Serialize)]
 struct OutcomeView {
-    verdict: Verdict,
+    verdict: OutcomeVerdict,
     live: bool,
     violated_at_step: Option<u32>,
     violations: u32,
@@ -195,11 +195,22 @@ struct OutcomeView {
     judged: Option<bool>,
 }
 
+/// A verdict, or `unjudged` if the logs lack the evidence that the property needs.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum OutcomeVerdict {
+    Judged(Verdict),
+    Unjudged(&'static str),
+}
+
 impl<'a> SessionView<'a> {
     pub(super) fn new(session: &'a SessionReport, report: &'a Report) -> SessionView<'a> {
         let outcomes = report.properties.iter().zip(&session.outcomes).map(|(property, outcome)| {
             let view = OutcomeView {
-                verdict: outcome.verdict,
+                verdict: match outcome.is_judged {
+                    true => OutcomeVerdict::Judged(outcome.verdict),
+                    false => OutcomeVerdict::Unjudged("unjudged"),
+                },
                 live: outcome.live,
                 violated_at_step: outcome.violated_at_step,
                 violations: outcome.violations,

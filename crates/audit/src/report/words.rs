@@ -116,6 +116,12 @@ pub(super) fn gap_code(gap: &Gap) -> &'static str {
     }
 }
 
+/// Returns a text that begins like a sentence.
+pub(super) fn capitalize(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
 /// Formats a number with its noun: `1 file`, `2 files`.
 pub(super) fn format_count(number: impl Into<u64>, noun: &str) -> String {
     match number.into() {

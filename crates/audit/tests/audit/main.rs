@@ -12,3 +12,4 @@ mod pages;
 mod records;
 mod reports;
 mod skew;
+mod unsaid;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::Document;
+use super::values::FormatNameParser;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestArgs {
@@ -61,7 +62,7 @@ pub(crate) struct InspectArgs {
     pub(crate) traces: Vec<String>,
 
     /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
     pub(crate) input_format: Option<String>,
 
     /// Member by which records name their session, instead of the usual ones

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+use super::values::FormatNameParser;
+
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   lictor export rego -p gdpr sessions.jsonl
@@ -26,7 +28,7 @@ pub(crate) struct ExportArgs {
     pub(crate) only: Vec<String>,
 
     /// Format of the traces, instead of detecting it
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = FormatNameParser)]
     pub(crate) input_format: Option<String>,
 
     /// Output folder; created if missing

@@ -19,7 +19,7 @@ use lictor::judge::Judge;
 use lictor::order::{GapCause, ReorderWindow};
 use lictor::policy::{Mode, Severity};
 use lictor::report::text::TerminalStyle;
-use lictor::report::{self, FileReport, Report, ReportOrigin};
+use lictor::report::{self, FileReport, Report, ReportOrigin, SessionReport};
 use lictor::skew::SkewedPolicy;
 
 use crate::args::{AuditArgs, ReportFormat};
@@ -36,8 +36,7 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
     let mut limits = lictor_logic::CacheLimits::DEFAULT;
     limits.rows = args.max_rows;
-    let mut judge = Judge::with_limits(judged, limits)
-        .map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut judge = Judge::with_limits(judged, limits).map_err(|problems| policies::unusable(&problems))?;
     let options = options(args)?;
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
     if let Some(path) = &args.history {
@@ -96,7 +95,40 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
         }
         history::save(&judge, path)?;
     }
-    Ok(outcome(&report, args))
+    let outcome = outcome(&report, args);
+    if outcome == Outcome::Inconclusive {
+        complaint::warn(&format!("--strict: the exit code is 3, since {}", describe_doubt(&report)));
+    }
+    Ok(outcome)
+}
+
+/// Describes why a report without findings is inconclusive.
+fn describe_doubt(report: &Report) -> String {
+    let of_sessions = |count: usize| match count {
+        1 => "in 1 session".to_owned(),
+        count => format!("in {count} sessions"),
+    };
+    let open = report.sessions.iter().filter(|session| is_open(session)).count();
+    let torn = report.sessions.iter().filter(|session| is_torn(session)).count();
+    let mut reasons = Vec::new();
+    if open > 0 {
+        reasons.push(format!("a property is inconclusive {}", of_sessions(open)));
+    }
+    if torn > 0 {
+        reasons.push(format!("events are missing or out of place {}", of_sessions(torn)));
+    }
+    if report.is_unexercised() {
+        reasons.push("nothing was put to the test".to_owned());
+    }
+    reasons.join(", and ")
+}
+
+fn is_open(session: &SessionReport) -> bool {
+    session.verdict() == lictor_logic::Verdict::Inconclusive
+}
+
+fn is_torn(session: &SessionReport) -> bool {
+    session.gaps.iter().any(|gap| gap.cause.is_serious())
 }
 
 /// Returns the command as it can be typed. The program may be anywhere, so its path is left out.
@@ -260,13 +292,12 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
         let property = &finding.property;
         finding.suppressed.is_none() && property.mode == Mode::Enforce && counts(property.severity)
     });
-    let is_open = report.sessions.iter().any(|session| session.verdict() == lictor_logic::Verdict::Inconclusive);
     let mut outcome = if is_found { Outcome::Findings } else { Outcome::Compliant };
     if has_too_many_faults(report, if args.strict { 0.0 } else { args.max_faults }) {
         outcome = outcome.max(Outcome::Unjudged);
     }
-    let is_torn = report.gaps().any(|(_, gap)| gap.cause.is_serious());
-    if args.strict && (is_open || is_torn || report.is_unexercised()) {
+    let is_doubtful = report.sessions.iter().any(|session| is_open(session) || is_torn(session));
+    if args.strict && (is_doubtful || report.is_unexercised()) {
         outcome = outcome.max(Outcome::Inconclusive);
     }
     outcome

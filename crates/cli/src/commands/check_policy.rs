@@ -10,7 +10,7 @@ use lictor::policy::lint;
 use crate::commands::audit::today;
 use crate::commands::serve;
 use crate::exit::Outcome;
-use crate::policies;
+use crate::policies::{self, UnusablePolicy};
 
 /// Whether an argument of `lictor check` names a policy rather than being a formula.
 pub(crate) fn is_policy(argument: &str) -> bool {
@@ -20,8 +20,19 @@ pub(crate) fn is_policy(argument: &str) -> bool {
 
 /// Checks a policy, and with logs also which properties they do not exercise.
 pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let mistakes = serve::mistakes(policy)?;
-    let policy = policies::load(Some(policy), &[])?;
+    let name = policy;
+    let policy = match policies::load(Some(name), &[]) {
+        Ok(policy) => policy,
+        // Mistakes are what this command looks for, so they are its result and no failure.
+        Err(error) => match error.downcast::<UnusablePolicy>() {
+            Ok(problems) => {
+                writeln!(out, "{problems}")?;
+                return Ok(Outcome::Findings);
+            }
+            Err(error) => return Err(error),
+        },
+    };
+    let mistakes = serve::mistakes(name)?;
     let problems = lint(&policy, today());
     for problem in problems.iter() {
         writeln!(out, "{problem}\n")?;
@@ -29,14 +40,16 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     for mistake in &mistakes {
         writeln!(out, "error: {mistake}\n")?;
     }
-    let mut judge =
-        Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     if !logs.is_empty() {
         let options = AuditOptions::default();
         let inputs = input::find(logs, options.input_limits())?;
         let report = audit(&mut judge, &inputs, &options, &())?;
         for gap in &report.coverage.gaps {
             writeln!(out, "{}\n", describe_gap(gap))?;
+        }
+        for (named, tool) in &report.coverage.renamed_tools {
+            writeln!(out, "note: the tool `{named}` never occurs in these logs; they have `{tool}`\n")?;
         }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {

@@ -23,8 +23,7 @@ const SESSIONS: &str = include_str!("demo/sessions.jsonl");
 /// Audits the log, prints the findings and writes the HTML page. The exit code is 0 despite the findings.
 pub(crate) fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let loaded = Policy::parse(POLICY, "shop.yaml", &FileResolver).map_err(|problems| anyhow::anyhow!("{problems}"))?;
-    let mut judge =
-        Judge::new(&loaded.policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut judge = Judge::new(&loaded.policy).map_err(|problems| policies::unusable(&problems))?;
     let options = AuditOptions::default().content(true);
     let input = Input::from_bytes("sessions.jsonl", SESSIONS.as_bytes());
     let report = audit(&mut judge, &[input], &options, &())?;

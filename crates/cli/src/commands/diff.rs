@@ -38,8 +38,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
 
 fn judged(policy: &str, inputs: &[Input], options: &AuditOptions) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
-    let mut judge =
-        Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     Ok(audit(&mut judge, inputs, options, &())?)
 }
 

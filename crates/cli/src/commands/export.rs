@@ -18,8 +18,7 @@ use crate::policies;
 /// Writes the files and reports what is left out.
 pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
-    let mut judge =
-        Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     let traces = traces(args, &mut judge)?;
     let exported = match args.language {
         Language::Dogwood => dogwood::policy(&policy, &traces),

@@ -63,8 +63,7 @@ pub(crate) fn inspect(
     for pack in pack::packs() {
         let policy = policies::load(Some(&pack.name), &[])?;
         packs.push((pack.name.to_string(), policy.properties.len()));
-        judges
-            .push(Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?);
+        judges.push(Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?);
     }
     let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(|error| {
         if let AuditError::NoEvents { faults, .. } = error {
@@ -79,22 +78,30 @@ pub(crate) fn inspect(
 fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<()> {
     let (inventory, paint) = (&inspected.inventory, Paint::for_stdout());
     for file in &inventory.files {
-        writeln!(out, "{}: {}, {} events", file.name, file.format, file.events)?;
+        writeln!(out, "{}: {}, {} {}", file.name, file.format, file.events, name_events(file.events))?;
     }
     let times = inventory.times.map_or("no event has a time".to_owned(), |(first, last)| {
         format!("from {} to {}", write_time(first), write_time(last))
     });
-    writeln!(out, "{} sessions, {} events, {times}\n", inventory.sessions, inventory.events)?;
+    let (sessions, events) = (inventory.sessions, inventory.events);
+    let (session_noun, event_noun) = (if sessions == 1 { "session" } else { "sessions" }, name_events(events));
+    writeln!(out, "{sessions} {session_noun}, {events} {event_noun}, {times}\n")?;
     writeln!(out, "{}", paint.bold("kinds"))?;
     for (kind, count) in &inventory.kinds {
         writeln!(out, "  {kind:<24}{count:>8}")?;
     }
     if !inventory.tools.is_empty() {
-        let head = format!("{:<34}{:>8}{:>8}  {:<28}arguments", "tools", "calls", "failed", "effects");
+        // A column is as wide as its longest entry, and apart from the next.
+        let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
+        let width = longest(&mut inventory.tools.keys().map(|name| name.chars().count() + 2)).max(32);
+        let room = longest(&mut inventory.tools.values().map(|tool| describe_effects(tool).len() + 2)).max(28);
+        let indented = width + 2;
+        let head = format!("{:<indented$}{:>8}{:>8}  {:<room$}arguments", "tools", "calls", "failed", "effects");
         writeln!(out, "\n{}", paint.bold(&head))?;
         for (name, tool) in &inventory.tools {
             let (effects, arguments) = (describe_effects(tool), list_arguments(tool));
-            writeln!(out, "  {name:<32}{:>8}{:>8}  {effects:<28}{arguments}", tool.calls, tool.failures)?;
+            let line = format!("  {name:<width$}{:>8}{:>8}  {effects:<room$}{arguments}", tool.calls, tool.failures);
+            writeln!(out, "{}", line.trim_end())?;
         }
     }
     if !inventory.facts.is_empty() {
@@ -127,6 +134,10 @@ fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<(
         )?;
     }
     Ok(())
+}
+
+fn name_events(count: u64) -> &'static str {
+    if count == 1 { "event" } else { "events" }
 }
 
 /// Returns the effects of a tool in words.

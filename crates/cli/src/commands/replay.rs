@@ -93,8 +93,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
 
 impl Replay {
     fn new(policy: &Policy) -> anyhow::Result<Replay> {
-        let judge =
-            Judge::new(policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+        let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
         let wide = policy.properties.iter().filter(|property| property.history != History::Session);
         Ok(Replay {
             // The recorded times are those that counted.

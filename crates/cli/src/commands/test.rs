@@ -96,8 +96,7 @@ impl Tally<'_> {
         scope: TrialScope<'_>,
     ) -> anyhow::Result<()> {
         let loaded = loaded.map_err(|problems| anyhow::anyhow!("{problems}"))?;
-        let judge = Judge::new(&loaded.policy)
-            .map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+        let judge = Judge::new(&loaded.policy).map_err(|problems| policies::unusable(&problems))?;
         let wrong = trial::run(&judge, page, scope);
         let mut titles: Vec<&str> = wrong.iter().map(|mismatch| mismatch.trace.as_str()).collect();
         titles.dedup();

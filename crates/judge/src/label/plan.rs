@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) purposes: FxHashMap<Text, PurposePlan>,
     pub(super) purpose_words: PurposeWords,
     pub(crate) tools: Vec<ToolPlan>,
+    /// The tools that the policy names, in `tools:` and in the facts that are asked for; each once.
+    pub(crate) named_tools: Vec<Text>,
     pub(crate) recogniser: Recogniser,
     pub(crate) cases: Vec<CasePlan>,
     /// The definitions that apply to messages, the most frequent events after calls and results.
@@ -129,10 +131,12 @@ impl Plan {
             Box::new(Problem::new(&place, "policy.category", message))
         })?;
         let mut cases = Vec::new();
+        let mut named_tools: BTreeSet<Text> = policy.tools.iter().map(|tool| tool.name.clone()).collect();
         for definition in &policy.facts {
             // Skip facts that no property asks for.
             let Some(name) = ids.get(&definition.name).copied() else { continue };
             for case in &definition.cases {
+                named_tools.extend(case.on.iter().filter_map(|trigger| trigger.tool.clone()));
                 cases.push(CasePlan::new(name, definition, case, &tables)?);
             }
         }
@@ -171,8 +175,21 @@ impl Plan {
         let purpose_words = PurposeWords::new(policy);
         let at_message = Messages::default();
         let reach = TextReach::default();
-        let mut plan =
-            Plan { names, ids, wants, purposes, purpose_words, tools, recogniser, cases, at_message, needs, reach };
+        let named_tools = named_tools.into_iter().collect();
+        let mut plan = Plan {
+            names,
+            ids,
+            wants,
+            purposes,
+            purpose_words,
+            tools,
+            named_tools,
+            recogniser,
+            cases,
+            at_message,
+            needs,
+            reach,
+        };
         plan.at_message = Messages {
             user: plan.cases_at(&Kind::UserMessage, None),
             assistant: plan.cases_at(&Kind::AssistantMessage, None),

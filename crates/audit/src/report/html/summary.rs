@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use super::bounded::describe_bound;
-use super::{capitalize, encode_fragment, escape_html};
+use super::{encode_fragment, escape_html};
 use crate::report::coverage_words::describe_coverage;
+use crate::report::inconclusive::describe_inconclusive;
 use crate::report::origin::describe_origin;
 use crate::report::totals::{Tally, tally_properties};
-use crate::report::words::{self, format_count, format_place, group_digits};
+use crate::report::words::{self, capitalize, format_count, format_place, group_digits};
 use crate::report::{Report, Totals};
 use lictor_policy::{Mode, Severity};
 
@@ -163,16 +164,24 @@ pub(super) fn render_bound(report: &Report, shown: Option<&Report>) -> String {
     text.map_or_else(String::new, |text| format!("<p class=\"notice\">{text}</p>"))
 }
 
+/// Renders the properties that are inconclusive, with the reasons.
+pub(super) fn render_inconclusive(report: &Report) -> String {
+    render_sentences("inconclusive", "Inconclusive", &describe_inconclusive(report))
+}
+
 /// Renders what the logs do not put to the test.
 pub(super) fn render_coverage(report: &Report) -> String {
-    let sentences = describe_coverage(report);
+    render_sentences("coverage", "Not exercised", &describe_coverage(report))
+}
+
+fn render_sentences(id: &str, title: &str, sentences: &[String]) -> String {
     if sentences.is_empty() {
         return String::new();
     }
     let items: String =
         sentences.iter().map(|sentence| format!("<li><span>{}</span></li>", escape_html(sentence))).collect();
     format!(
-        "<section aria-labelledby=\"coverage\"><div class=\"heading\"><h2 id=\"coverage\">Not exercised</h2></div>\
+        "<section aria-labelledby=\"{id}\"><div class=\"heading\"><h2 id=\"{id}\">{title}</h2></div>\
          <ul class=\"faults\">{items}</ul></section>"
     )
 }
