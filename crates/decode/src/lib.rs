@@ -51,6 +51,7 @@ mod swe_agent;
 mod tau_bench;
 mod toolemu;
 mod unknown_record;
+mod unread_times;
 mod vercel;
 mod xes;
 

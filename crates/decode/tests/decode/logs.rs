@@ -12,3 +12,4 @@ mod golden;
 mod not_logs;
 mod sessions;
 mod shared;
+mod times;
