@@ -3,8 +3,9 @@
 mod message_stream;
 
 use super::conversation::{Conversations, Stamp};
-use super::openai_chat::{failure_event, is_request, read_request};
+use super::openai_chat::{failure_event, is_request, read_request, read_time};
 use super::session_key::LoneMessages;
+use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
@@ -59,28 +60,35 @@ pub(super) struct AnthropicDecoder {
     conversations: Conversations,
     stream: Option<MessageStream>,
     lone: LoneMessages,
+    times: UnreadTimes,
 }
 
 impl Decoder for AnthropicDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(|part| is_part(part) || is_request(part)) => {
+                self.times.check(&record.value, &record);
+                let stamp = |part: &Json| Stamp::new(&record, exchange.time.or_else(|| read_time(part)));
                 if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session.as_deref(), &record, out);
+                    self.take_part(request, exchange.session.as_deref(), &stamp(request), &record, out);
                 }
                 let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
                 match exchange.response {
                     Some(Json::Array(payloads)) => {
-                        payloads.iter().for_each(|payload| self.take_part(payload, session, &record, out));
+                        for payload in payloads {
+                            self.take_part(payload, session, &stamp(payload), &record, out);
+                        }
                     }
-                    Some(response) => self.take_part(response, session, &record, out),
+                    Some(response) => self.take_part(response, session, &stamp(response), &record, out),
                     None => {}
                 }
             }
             _ => {
                 let is_lone = chat::is_message(&record.value);
                 let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
-                self.take_part(&record.value, session.as_deref(), &record, out);
+                self.times.check(&record.value, &record);
+                let stamp = Stamp::new(&record, read_time(&record.value));
+                self.take_part(&record.value, session.as_deref(), &stamp, &record, out);
             }
         }
     }
@@ -88,14 +96,21 @@ impl Decoder for AnthropicDecoder {
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.end_stream(out);
         out.faults.extend(self.lone.fault());
+        out.faults.extend(self.times.fault());
     }
 }
 
 impl AnthropicDecoder {
-    fn take_part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
-        let stamp = Stamp::new(record, None);
+    fn take_part(
+        &mut self,
+        value: &Json,
+        session: Option<&str>,
+        stamp: &Stamp,
+        record: &LogRecord,
+        out: &mut DecodedEvents,
+    ) {
         if is_stream_payload(value) {
-            return self.take_streamed(value, &stamp, record, out);
+            return self.take_streamed(value, stamp, record, out);
         }
         if is_error(value) {
             // The stream ends here, with the reason.
@@ -103,27 +118,28 @@ impl AnthropicDecoder {
                 stream.finish(false, &mut self.conversations, out);
             }
             if let Some(session) = session {
-                self.conversations.enter_session(session, &stamp);
+                self.conversations.enter_session(session, stamp);
             }
             let index = self.conversations.current();
             return self.conversations.add_event(
                 index,
                 failure_event(&value.get("error").cloned().unwrap_or(Json::Null)),
-                &stamp,
+                stamp,
                 out,
             );
         }
         self.end_stream(out);
         if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
+            messages.iter().for_each(|message| self.times.check(message, record));
             let mut request = read_request(value, messages, record, out);
             request.session = session.map(Into::into);
-            return self.conversations.take_request(request, &stamp, out);
+            return self.conversations.take_request(request, stamp, out);
         }
         if let Some(session) = session {
-            self.conversations.enter_session(session, &stamp);
+            self.conversations.enter_session(session, stamp);
         }
         match read_response(value) {
-            Some(events) => self.conversations.append(events, &stamp, out),
+            Some(events) => self.conversations.append(events, stamp, out),
             None => out.faults.push(unknown_record::describe(record, value)),
         }
     }

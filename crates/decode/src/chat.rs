@@ -5,7 +5,7 @@
 //! their own (`role: tool`) or blocks (`tool_result`). Reasoning is not an event.
 
 use super::content::Content;
-use lictor_event::{Arguments, Event, Kind};
+use lictor_event::{Arguments, Event, Kind, find_time};
 use lictor_json::{Json, Object, Text};
 
 /// The roles by which a message is known.
@@ -44,6 +44,21 @@ pub(super) fn read_message(message: &Json) -> Option<Vec<Event>> {
         "assistant" => Some(read_assistant(message, content)),
         "tool" | "function" => Some(vec![read_answer(message, content)]),
         _ => None,
+    }
+}
+
+/// Returns the events of a message in a log, with the time that the message names. A message on the wire names none that
+/// could be trusted.
+pub(super) fn read_logged_message(message: &Json) -> Option<Vec<Event>> {
+    let mut events = read_message(message)?;
+    set_time(&mut events, message);
+    Some(events)
+}
+
+/// Sets the time that a message names in its events.
+pub(super) fn set_time(events: &mut [Event], message: &Json) {
+    if let Some(time) = message.as_object().and_then(find_time) {
+        events.iter_mut().for_each(|event| event.time = Some(time));
     }
 }
 

@@ -95,13 +95,19 @@ impl Conversations {
             None => self.find(preamble, &chain).unwrap_or_else(|| (self.begin(None, &stamp.source), 0)),
         };
         self.current = index;
-        self.emit_definitions(index, request.definitions.as_ref(), stamp, out);
-        self.emit_instructions(index, preamble, request.events, stamp, out);
+        // The time of a history is that of its last step. When the steps before it were, it does not say.
+        let last_step = find_last_step(&body).max(known);
+        let untimed = Stamp { time: None, ..stamp.clone() };
+        let before = if last_step > known { &untimed } else { stamp };
+        self.emit_definitions(index, request.definitions.as_ref(), before, out);
+        self.emit_instructions(index, preamble, request.events, before, out);
         let conversation = &mut self.all[index];
         conversation.chain = chain;
         conversation.name_tools(&mut body);
         conversation.acted |= body.iter().any(is_act);
-        push_events(body.split_off(known), conversation.session.clone(), stamp, out);
+        let last = body.split_off(last_step);
+        push_events(body.split_off(known), conversation.session.clone(), before, out);
+        push_events(last, conversation.session.clone(), stamp, out);
         self.index_end(index, Vec::new());
     }
 
@@ -327,6 +333,21 @@ impl Conversation {
 /// Whether an event is the agent's, or an answer to what it did.
 fn is_act(event: &Event) -> bool {
     !matches!(event.kind, Kind::UserMessage | Kind::SystemMessage)
+}
+
+/// Returns where the last step of a history begins: its last message, with the calls or the answers of that step.
+fn find_last_step(events: &[Event]) -> usize {
+    let before_run = |kind: &Kind| events.iter().rposition(|event| event.kind != *kind).map_or(0, |place| place + 1);
+    match events.last().map(|event| &event.kind) {
+        Some(Kind::ToolResult) => before_run(&Kind::ToolResult),
+        Some(Kind::ToolCall) => {
+            let calls = before_run(&Kind::ToolCall);
+            let says = events[..calls].last().is_some_and(|event| event.kind == Kind::AssistantMessage);
+            calls - usize::from(says)
+        }
+        Some(_) => events.len() - 1,
+        None => 0,
+    }
 }
 
 /// Returns how many instructions come before the first message.

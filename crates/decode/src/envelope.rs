@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use super::session_key::find_session;
+use lictor_event::find_time;
 use lictor_json::Json;
+use lictor_logic::Time;
 
 /// Members that mark a record of another format: spans, runs, observations, Lictor's own events.
 const OTHER_FORMAT_KEYS: [&str; 7] = ["traceId", "run_type", "span_data", "kind", "object", "jsonrpc", "type"];
@@ -17,6 +19,8 @@ const OTHER_FORMAT_KEYS: [&str; 7] = ["traceId", "run_type", "span_data", "kind"
 pub(super) struct Envelope<'a> {
     /// The session, where the envelope names it.
     pub session: Option<Cow<'a, str>>,
+    /// When the exchange was, where the envelope says it.
+    pub time: Option<Time>,
     /// The request body.
     pub request: Option<&'a Json>,
     /// The response body.
@@ -27,11 +31,12 @@ pub(super) struct Envelope<'a> {
 pub(super) fn open_envelope(value: &Json) -> Option<Envelope<'_>> {
     let member = |key: &str| value.get(key).filter(|member| !member.is_null());
     let session = find_session(value);
+    let time = value.as_object().and_then(find_time);
     if OTHER_FORMAT_KEYS.iter().any(|key| value.get(key).is_some()) {
         return None;
     }
     if let (Some(_), Some(response)) = (member("messages"), member("response")) {
-        return Some(Envelope { session, request: Some(value), response: Some(open_body(response)) });
+        return Some(Envelope { session, time, request: Some(value), response: Some(open_body(response)) });
     }
     if value.get("trace_id").is_some() {
         return None;
@@ -46,7 +51,7 @@ pub(super) fn open_envelope(value: &Json) -> Option<Envelope<'_>> {
         let failed = member("error").map(|_| value);
         (member("body").or_else(|| member("params")), member("response").or_else(|| member("result")).or(failed))
     };
-    let envelope = Envelope { session, request: request.map(open_body), response: response.map(open_body) };
+    let envelope = Envelope { session, time, request: request.map(open_body), response: response.map(open_body) };
     (request.is_some() || response.is_some()).then_some(envelope)
 }
 

@@ -35,6 +35,7 @@ mod layout;
 mod limits;
 mod line_cutter;
 mod line_reader;
+mod log_name;
 mod payloads;
 mod value_cutter;
 mod zip_members;
@@ -48,7 +49,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use chunk::{Chunk, ChunkLine, LogRecords};
 pub use chunks::Chunks;
 pub use error::InputError;
-pub use input_finder::find;
+pub use input_finder::{FoundInputs, find, find_with_skipped};
 pub use limits::InputLimits;
 
 use crate::closest_format::describe_unknown;

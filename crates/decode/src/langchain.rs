@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use super::chat;
 use super::dialect::fill_answer;
 use super::message_log::{MessageLog, MessageLogDecoder, Part, Reading, Turn, tool_result};
-use lictor_event::{Kind, content_hash, parse_time};
+use lictor_event::{Kind, content_hash, read_time};
 use lictor_json::{Json, Text};
 use run_event::{find_turn, is_run_event, read_run_event};
 
@@ -47,7 +47,7 @@ fn is_message(value: &Json) -> bool {
     if value.get("lc").is_some() {
         return value.get("kwargs").is_some() && class_name(value).is_some_and(|class| class.contains("Message"));
     }
-    let is_foreign = ["role", "subtype", "sessionId", "session_id", "uuid", "source", "timestamp"];
+    let is_foreign = ["role", "subtype", "sessionId", "session_id", "uuid", "source"];
     let fields = value.get("data").filter(|data| data.get("content").is_some()).unwrap_or(value);
     fields.get("content").is_some()
         && is_foreign.iter().all(|key| value.get(key).is_none())
@@ -73,11 +73,11 @@ fn find_speaker(name: &str) -> Option<Kind> {
 impl MessageLog for LangchainLog {
     fn find_turns(value: &Json) -> Vec<Turn<'_>> {
         let session = THREAD_PATHS.iter().find_map(|path| value.at(path)?.as_str()).map(Text::from);
-        let time = ["created_at", "ts", "checkpoint.ts"].iter().find_map(|path| value.at(path)?.as_str());
+        let time = ["created_at", "ts", "checkpoint.ts"].iter().find_map(|path| value.at(path).and_then(read_time));
         let mut turns = find_messages(value);
         for turn in &mut turns {
             turn.session.clone_from(&session);
-            turn.time = time.and_then(parse_time).or(turn.time);
+            turn.time = time.or(turn.time);
         }
         turns
     }

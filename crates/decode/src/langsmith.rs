@@ -135,11 +135,11 @@ fn find_metadata(run: &Object, keys: &[&str]) -> Option<Text> {
     keys.iter().find_map(|key| read_text(metadata, key))
 }
 
-/// Reads a time: a text, in UTC unless it has an offset, or milliseconds.
+/// Reads a time: a text, in UTC unless it has an offset, or a number since 1970.
 fn read_time(run: &Object, key: &str) -> Option<Time> {
     match run.get(key)? {
         Json::String(text) => parse_time(text).or_else(|| parse_time(&format!("{text}Z"))),
-        number => number.as_i64()?.checked_mul(1_000_000).map(Time),
+        number => lictor_event::read_time(number),
     }
 }
 

@@ -52,6 +52,7 @@ mod tau_bench;
 mod toolemu;
 mod unknown_record;
 mod unread_calls;
+mod unread_times;
 mod vercel;
 mod xes;
 

@@ -16,13 +16,18 @@ use super::call_pairing::CallPairing;
 use super::conversation::{Conversations, Request, Stamp};
 use super::openai_chat::truncation_fault;
 use super::session_key::LoneMessages;
+use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, Decoder, LogRecord, envelope, unknown_record};
-use lictor_event::{Event, Kind};
+pub(super) use lictor_event::read_time;
+use lictor_event::{Event, Kind, find_history_time, find_time};
 use lictor_json::{Json, Text};
-pub(super) use reading::{Part, Reading, read_time, tool_result};
+pub(super) use reading::{Part, Reading, tool_result};
 
 /// A format whose records are messages, or hold lists of them.
 pub(super) trait MessageLog: Default + Send {
+    /// Whether its times have an offset from UTC, so that one without is a mistake of the log.
+    const WRITES_OFFSETS: bool = true;
+
     /// Returns the turns of a record, in their order; none if the record is of another format.
     fn find_turns(value: &Json) -> Vec<Turn<'_>>;
 
@@ -82,6 +87,7 @@ pub(super) fn find_exchange<'a>(value: &'a Json, find_part: impl Fn(&'a Json) ->
         for turn in &mut found {
             turn.is_history &= !is_answer;
             turn.session = turn.session.take().or_else(|| exchange.session.as_deref().map(Text::from));
+            turn.time = turn.time.or(exchange.time);
         }
         turns.append(&mut found);
     }
@@ -95,6 +101,7 @@ pub(super) struct MessageLogDecoder<L> {
     /// The state of each conversation.
     threads: HashMap<usize, MessageThread>,
     lone: LoneMessages,
+    times: UnreadTimes,
     /// The pieces of a message that are not yet all of it, and where they begin.
     pieces: Option<(Vec<Event>, Stamp)>,
     format: PhantomData<L>,
@@ -121,7 +128,12 @@ impl<L: MessageLog> Decoder for MessageLogDecoder<L> {
         }
         let is_lone = matches!(&turns[..], [turn] if !turn.is_history && turn.session.is_none() && !turn.is_stream);
         let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
+        if L::WRITES_OFFSETS {
+            self.times.check(&record.value, &record);
+        }
         for mut turn in turns {
+            let find = if turn.is_history { find_history_time } else { find_time };
+            turn.time = turn.time.or_else(|| record.value.as_object().and_then(find));
             turn.session = turn.session.or_else(|| session.as_deref().map(Text::from));
             self.take_turn(turn, &record, out);
         }
@@ -130,6 +142,7 @@ impl<L: MessageLog> Decoder for MessageLogDecoder<L> {
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.close_stream(out);
         out.faults.extend(self.lone.fault());
+        out.faults.extend(self.times.fault());
     }
 }
 
@@ -159,7 +172,7 @@ impl<L: MessageLog> MessageLogDecoder<L> {
             reading.push_instructions(instructions);
         }
         for message in turn.messages {
-            (reading.agent, reading.time) = (None, None);
+            (reading.agent, reading.time) = (None, message.as_object().and_then(find_time));
             L::read_message(message, &mut reading);
         }
         out.faults.extend(reading.unread.iter().map(|shape| unknown_record::describe_part(record, shape)));

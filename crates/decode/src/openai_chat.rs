@@ -7,11 +7,12 @@ use lictor_logic::Time;
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
 use super::session_key::LoneMessages;
+use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 pub use choice_stream::Choice;
 use choice_stream::ChoiceStreams;
 pub(super) use choice_stream::truncation_fault;
-use lictor_event::{Event, Kind};
+use lictor_event::{Event, Kind, find_history_time, find_time};
 use lictor_json::Json;
 
 /// Whether a record is of this format.
@@ -57,31 +58,37 @@ pub(super) struct OpenaiChatDecoder {
     conversations: Conversations,
     streams: ChoiceStreams,
     lone: LoneMessages,
+    times: UnreadTimes,
 }
 
 impl Decoder for OpenaiChatDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
+                self.times.check(&record.value, &record);
+                let time = exchange.time;
                 if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session.as_deref(), &record, out);
+                    let stamp = Stamp::new(&record, time.or_else(|| read_time(request)));
+                    self.take_part(request, exchange.session.as_deref(), &stamp, &record, out);
                 }
                 match exchange.response {
                     // A log that keeps the text of an answer only.
                     Some(Json::String(text)) => {
                         let said =
                             chat::message_event(Kind::AssistantMessage, Content::from_json(&text.clone().into(), ""));
-                        self.conversations.append(vec![said], &Stamp::new(&record, None), out);
+                        self.conversations.append(vec![said], &Stamp::new(&record, time), out);
                     }
                     Some(Json::Array(chunks)) if chunks.iter().all(is_chunk) => {
                         for chunk in chunks {
-                            self.take_part(chunk, None, &record, out);
+                            let stamp = Stamp::new(&record, time.or_else(|| read_time(chunk)));
+                            self.take_part(chunk, None, &stamp, &record, out);
                         }
                         self.streams.close(&mut self.conversations, out);
                     }
                     Some(response) => {
                         let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
-                        self.take_part(response, session, &record, out);
+                        let stamp = Stamp::new(&record, time.or_else(|| read_time(response)));
+                        self.take_part(response, session, &stamp, &record, out);
                     }
                     None => {}
                 }
@@ -89,7 +96,9 @@ impl Decoder for OpenaiChatDecoder {
             _ => {
                 let is_lone = chat::is_message(&record.value);
                 let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
-                self.take_part(&record.value, session.as_deref(), &record, out);
+                self.times.check(&record.value, &record);
+                let stamp = Stamp::new(&record, read_time(&record.value));
+                self.take_part(&record.value, session.as_deref(), &stamp, &record, out);
             }
         }
     }
@@ -97,35 +106,43 @@ impl Decoder for OpenaiChatDecoder {
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.streams.close(&mut self.conversations, out);
         out.faults.extend(self.lone.fault());
+        out.faults.extend(self.times.fault());
     }
 }
 
 impl OpenaiChatDecoder {
-    fn take_part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
-        let stamp = Stamp::new(record, read_time(value));
+    fn take_part(
+        &mut self,
+        value: &Json,
+        session: Option<&str>,
+        stamp: &Stamp,
+        record: &LogRecord,
+        out: &mut DecodedEvents,
+    ) {
         // The mark at the end of a stream. Its chunks show whether it is complete.
         if value.as_str() == Some("[DONE]") {
             return;
         }
         if is_chunk(value) {
-            return self.streams.take_chunk(value, self.conversations.current(), &stamp);
+            return self.streams.take_chunk(value, self.conversations.current(), stamp);
         }
         self.streams.close(&mut self.conversations, out);
         if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
+            messages.iter().for_each(|message| self.times.check(message, record));
             let mut request = read_request(value, messages, record, out);
             request.session = session.map(Into::into);
-            return self.conversations.take_request(request, &stamp, out);
+            return self.conversations.take_request(request, stamp, out);
         }
         if let Some(session) = session {
-            self.conversations.enter_session(session, &stamp);
+            self.conversations.enter_session(session, stamp);
         }
         if let Some(choices) = value.get("choices").and_then(Json::as_array) {
             let choices = choices.iter().map(|choice| read_choice(choice, record, out)).collect();
-            self.conversations.take_answer(self.conversations.current(), choices, &stamp, out);
-        } else if let Some(events) = chat::read_message(value) {
-            self.conversations.append(events, &stamp, out);
+            self.conversations.take_answer(self.conversations.current(), choices, stamp, out);
+        } else if let Some(events) = chat::read_logged_message(value) {
+            self.conversations.append(events, stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.add_event(self.conversations.current(), failure_event(error), &stamp, out);
+            self.conversations.add_event(self.conversations.current(), failure_event(error), stamp, out);
         } else {
             out.faults.push(unknown_record::describe(record, value));
         }
@@ -139,7 +156,7 @@ pub(super) fn read_request(value: &Json, messages: &[Json], record: &LogRecord, 
         events.push(chat::message_event(Kind::SystemMessage, Content::from_json(system, "\n")));
     }
     for written in messages {
-        match chat::read_message(written) {
+        match chat::read_logged_message(written) {
             Some(said) => events.extend(said),
             None => out.faults.push(unknown_record::describe(record, written)),
         }
@@ -170,6 +187,8 @@ pub(super) fn failure_event(error: &Json) -> Event {
     event
 }
 
-fn read_time(value: &Json) -> Option<Time> {
-    value.get("created").and_then(Json::as_i64).filter(|seconds| *seconds > 0).map(Time::from_seconds)
+/// Returns the time of a message, a response or a request.
+pub(super) fn read_time(value: &Json) -> Option<Time> {
+    let object = value.as_object()?;
+    if object.get("messages").is_some() { find_history_time(object) } else { find_time(object) }
 }

@@ -14,11 +14,12 @@ use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
 use super::openai_chat::failure_event;
 use super::session_key::LoneMessages;
+use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use item::is_item;
 pub(super) use item::read_item;
-use lictor_event::{Event, Kind};
-use lictor_json::{Json, Number, Text};
+use lictor_event::{Event, Kind, find_time};
+use lictor_json::{Json, Text};
 pub use response_stream::Piece;
 use response_stream::ResponseStream;
 
@@ -72,21 +73,26 @@ pub(super) struct OpenaiResponsesDecoder {
     items: HashMap<Text, Vec<Event>>,
     stream: Option<ResponseStream>,
     lone: LoneMessages,
+    times: UnreadTimes,
 }
 
 impl Decoder for OpenaiResponsesDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         match envelope::open_envelope(&record.value) {
             Some(exchange) if exchange.parts().any(is_part) => {
+                self.times.check(&record.value, &record);
+                let stamp = |part: &Json| Stamp::new(&record, exchange.time.or_else(|| read_time(part)));
                 if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session.as_deref(), &record, out);
+                    self.take_part(request, exchange.session.as_deref(), &stamp(request), &record, out);
                 }
                 let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
                 match exchange.response {
                     Some(Json::Array(parts)) => {
-                        parts.iter().for_each(|part| self.take_part(part, session, &record, out))
+                        for part in parts {
+                            self.take_part(part, session, &stamp(part), &record, out);
+                        }
                     }
-                    Some(response) => self.take_part(response, session, &record, out),
+                    Some(response) => self.take_part(response, session, &stamp(response), &record, out),
                     None => {}
                 }
             }
@@ -95,7 +101,9 @@ impl Decoder for OpenaiResponsesDecoder {
                 let is_whole = is_stream_payload(value) || is_request(value) || is_response(value);
                 let is_lone = value.as_object().is_some() && !is_whole;
                 let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
-                self.take_part(value, session.as_deref(), &record, out);
+                self.times.check(value, &record);
+                let stamp = Stamp::new(&record, read_time(value));
+                self.take_part(value, session.as_deref(), &stamp, &record, out);
             }
         }
     }
@@ -103,12 +111,19 @@ impl Decoder for OpenaiResponsesDecoder {
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.end_stream(out);
         out.faults.extend(self.lone.fault());
+        out.faults.extend(self.times.fault());
     }
 }
 
 impl OpenaiResponsesDecoder {
-    fn take_part(&mut self, value: &Json, session: Option<&str>, record: &LogRecord, out: &mut DecodedEvents) {
-        let stamp = Stamp::new(record, read_time(value));
+    fn take_part(
+        &mut self,
+        value: &Json,
+        session: Option<&str>,
+        stamp: &Stamp,
+        record: &LogRecord,
+        out: &mut DecodedEvents,
+    ) {
         if value.as_str() == Some("[DONE]") {
             return;
         }
@@ -119,21 +134,21 @@ impl OpenaiResponsesDecoder {
         if let Some(items) = value.as_array() {
             let events = self.read_items(items, record, out);
             let request = Request { session: session.map(Text::from), definitions: None, events };
-            return self.conversations.take_request(request, &stamp, out);
+            return self.conversations.take_request(request, stamp, out);
         }
         if is_request(value) {
-            return self.take_request(value, session, &stamp, record, out);
+            return self.take_request(value, session, stamp, record, out);
         }
         if let Some(session) = session {
-            self.conversations.enter_session(session, &stamp);
+            self.conversations.enter_session(session, stamp);
         }
         if is_response(value) {
             let index = self.conversations.current();
-            self.take_response(value, index, Vec::new(), &stamp, record, out);
+            self.take_response(value, index, Vec::new(), stamp, record, out);
         } else if let Some(events) = self.read_item(value) {
-            self.conversations.append(events, &stamp, out);
+            self.conversations.append(events, stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.add_event(self.conversations.current(), failure_event(error), &stamp, out);
+            self.conversations.add_event(self.conversations.current(), failure_event(error), stamp, out);
         } else {
             out.faults.push(unknown_record::describe(record, value));
         }
@@ -291,9 +306,5 @@ fn find_conversation(value: &Json) -> Option<&str> {
 }
 
 fn read_time(value: &Json) -> Option<Time> {
-    match value.get("created_at")? {
-        Json::Number(Number::Integer(seconds)) => Some(Time::from_seconds(*seconds)),
-        Json::Number(Number::Float(seconds)) => Some(Time((seconds * 1e9) as i64)),
-        _ => None,
-    }
+    value.as_object().and_then(find_time)
 }

@@ -88,6 +88,8 @@ fn list_events(value: &Json) -> Option<&[Json]> {
 }
 
 impl MessageLog for OpenhandsLog {
+    const WRITES_OFFSETS: bool = false;
+
     fn find_turns(value: &Json) -> Vec<Turn<'_>> {
         if is_event(value) {
             return vec![Turn::from_message(value)];

@@ -9,6 +9,7 @@
 
 mod genai;
 pub(super) mod openinference;
+mod traceloop;
 
 use std::collections::HashMap;
 

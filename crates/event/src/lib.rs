@@ -15,12 +15,14 @@ mod machine_turn;
 pub mod native;
 pub mod order;
 pub mod record;
+mod record_time;
 mod time;
 
 pub use answer::{Answer, AnswerValue};
 pub use kind::Kind;
 pub use machine_turn::{is_machine_made, is_machine_turn};
-pub use time::{parse_time, write_time};
+pub use record_time::{TIME_KEYS, find_history_time, find_time, find_unread_time, read_time};
+pub use time::{parse_time, time_since_1970, write_time};
 
 /// The text that replaces a redacted part.
 pub const MASK: &str = "[redacted]";

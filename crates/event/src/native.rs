@@ -10,9 +10,9 @@
 //! Only `kind` or `facts` is required, and `null` is the same as absent. Members without a field are kept in
 //! [`more`](Event::more): so the `granted` of a consent, whose `false` is a refusal or a withdrawal.
 //!
-//! A time is written as RFC 3339, or as a number since 1970. A number below 100,000,000,000 counts seconds, which lasts
-//! until the year 5138, and one from there to 100,000,000,000,000 counts milliseconds, which begins in 1973; larger
-//! numbers are refused.
+//! A time is written as RFC 3339, or as a number since 1970. A number below 1e11 counts seconds, which lasts until the
+//! year 5138, one from there to 1e14 milliseconds, to 1e17 microseconds, and from there nanoseconds. An event without
+//! `time` has that of another usual member, such as `timestamp`, which also stays in [`more`](Event::more).
 
 mod declaration;
 mod fast_path;
@@ -25,7 +25,7 @@ use lictor_logic::Fact;
 
 use self::fields::{Field, FieldError};
 use crate::record::{DecodedEvents, Decoder, Fault, LogRecord};
-use crate::{Answer, Event, Kind, Source};
+use crate::{Answer, Event, Kind, Source, find_time, find_unread_time};
 use lictor_json::{Json, Object, Text};
 
 /// The version of the line.
@@ -85,6 +85,12 @@ impl Decoder for NativeDecoder {
             }),
         }
         if errors.is_empty() {
+            if !self.is_trusted {
+                set_time(&mut event);
+                // The event still counts, in the order of the log.
+                let unread = find_unread_time(&event.more).filter(|_| event.time.is_none());
+                out.faults.extend(unread.map(|(key, text)| record.unread_time_fault(key, text)));
+            }
             out.events.push(event);
         } else {
             out.faults.extend(errors.into_iter().map(|error| record.fault(error.code, error.message)));
@@ -94,7 +100,15 @@ impl Decoder for NativeDecoder {
     fn text(&mut self, text: &str, source: &Source, out: &mut DecodedEvents) -> bool {
         // Filled in place, because an event is large to move.
         out.events.push(Event { source: source.clone(), ..Event::default() });
-        let is_read = out.events.last_mut().and_then(|event| fast_path::read_event(text, event)).is_some();
+        let is_trusted = self.is_trusted;
+        let read = |event: &mut Event| {
+            fast_path::read_event(text, event)?;
+            if !is_trusted {
+                set_time(event);
+            }
+            (event.time.is_some() || is_trusted || find_unread_time(&event.more).is_none()).then_some(())
+        };
+        let is_read = out.events.last_mut().and_then(read).is_some();
         if !is_read {
             out.events.pop();
         }
@@ -103,6 +117,13 @@ impl Decoder for NativeDecoder {
 
     fn session<'a>(&self, text: &'a str) -> Option<&'a str> {
         fast_path::read_session(text)
+    }
+}
+
+/// Sets the time of an event that names it by another usual member than `time`.
+fn set_time(event: &mut Event) {
+    if event.time.is_none() && !event.more.is_empty() {
+        event.time = find_time(&event.more);
     }
 }
 
@@ -268,9 +289,7 @@ impl LogRecord {
         let missing = self.fault("native.record", "the record is not an event");
         let mut decoded = DecodedEvents::default();
         decoder.record(self, &mut decoded);
-        match (decoded.events.pop(), decoded.faults.into_iter().next()) {
-            (Some(event), None) => Ok(event),
-            (_, fault) => Err(fault.unwrap_or(missing)),
-        }
+        // An event whose time could not be read has a fault too, and still happened.
+        decoded.events.pop().ok_or_else(|| decoded.faults.into_iter().next().unwrap_or(missing))
     }
 }

@@ -77,4 +77,13 @@ impl LogRecord {
     pub fn fault(&self, code: &'static str, message: impl Into<String>) -> Fault {
         Fault { file: Arc::clone(&self.file), line: self.line, column: None, code, message: message.into() }
     }
+
+    /// Returns the fault of a member that is meant as the time of this record but is none. The record is still read.
+    pub fn unread_time_fault(&self, key: &str, text: &str) -> Fault {
+        let message = format!(
+            "`{key}` is {text:?}, which is no time with its offset from UTC, so nothing says when it was; write it as \
+             \"2026-05-01T10:00:03Z\""
+        );
+        self.fault("decode.no_time", message)
+    }
 }

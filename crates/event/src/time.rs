@@ -3,10 +3,18 @@
 //! Nearly every log writes `2026-05-01T10:00:03.25Z`; that shape is parsed in a few nanoseconds. Any other goes to a
 //! full parser, which agrees with the fast one on all that both read.
 
+use lictor_json::Number;
 use lictor_logic::Time;
 
 /// Nanoseconds in a second.
 const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
+
+/// From which number on a time since 1970 counts milliseconds: as seconds it is in the year 5138.
+const MILLISECONDS_FROM: f64 = 1e11;
+/// From which number on a time since 1970 counts microseconds.
+const MICROSECONDS_FROM: f64 = 1e14;
+/// From which number on a time since 1970 counts nanoseconds.
+const NANOSECONDS_FROM: f64 = 1e17;
 
 /// Returns the time that an RFC 3339 text names. None without an offset from UTC, since the clock is unknown then.
 pub fn parse_time(text: &str) -> Option<Time> {
@@ -14,6 +22,28 @@ pub fn parse_time(text: &str) -> Option<Time> {
         let moment: jiff::Timestamp = text.trim().parse().ok()?;
         i64::try_from(moment.as_nanosecond()).ok().map(Time)
     })
+}
+
+/// Returns the time that a number since 1970 means. Its size tells the unit: seconds, milliseconds, microseconds or
+/// nanoseconds. None for a number beyond the times that fit.
+pub fn time_since_1970(number: Number) -> Option<Time> {
+    let size = number.as_f64().abs();
+    let unit: i64 = match size {
+        _ if size < MILLISECONDS_FROM => NANOSECONDS_PER_SECOND,
+        _ if size < MICROSECONDS_FROM => 1_000_000,
+        _ if size < NANOSECONDS_FROM => 1_000,
+        _ if size < i64::MAX as f64 => 1,
+        _ => return None,
+    };
+    match number {
+        Number::Integer(value) => value.checked_mul(unit).map(Time),
+        // The fraction apart, so that the whole part stays exact.
+        Number::Float(value) => {
+            let fraction = (value.fract() * unit as f64).round() as i64;
+            (value.trunc() as i64).checked_mul(unit)?.checked_add(fraction).map(Time)
+        }
+        Number::Wide(..) => None,
+    }
 }
 
 /// Returns a time in RFC 3339, in UTC.
@@ -126,6 +156,21 @@ mod tests {
         fn time_written_reads_back(nanoseconds in any::<i64>()) {
             prop_assert_eq!(parse_time(&write_time(Time(nanoseconds))), Some(Time(nanoseconds)));
         }
+    }
+
+    #[test]
+    fn time_number_unit_is_told_by_size() {
+        let expected = Some(Time(1_777_885_200_250_000_000));
+        for number in [
+            Number::Float(1_777_885_200.25),
+            Number::Integer(1_777_885_200_250),
+            Number::Integer(1_777_885_200_250_000),
+            Number::Integer(1_777_885_200_250_000_000),
+        ] {
+            assert_eq!(time_since_1970(number), expected, "{number}");
+        }
+        assert_eq!(time_since_1970(Number::Float(1e19)), None);
+        assert_eq!(time_since_1970(Number::Integer(-1)), Some(Time::from_seconds(-1)));
     }
 
     #[test]

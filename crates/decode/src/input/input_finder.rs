@@ -10,26 +10,55 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::error::InputError;
 use super::limits::InputLimits;
+use super::log_name::{LOG_EXTENSIONS, LogName};
 use super::{Input, InputContent};
 
-/// The extensions of logs. Only these files are read from a directory.
-const LOG_EXTENSIONS: [&str; 10] = ["json", "jsonl", "ndjson", "sse", "http", "xes", "traj", "eval", "txt", "log"];
+/// How many of the skipped files a message names.
+const MAX_NAMED_FILES: usize = 3;
 
-/// The extensions of compressed files.
-const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
+/// The inputs that paths name.
+#[derive(Debug)]
+pub struct FoundInputs {
+    /// The inputs, in the order of the paths.
+    pub inputs: Vec<Input>,
+    /// The files of directories that are not read, because their names are not those of logs.
+    pub skipped: Vec<String>,
+}
+
+impl FoundInputs {
+    /// Returns a notice about the files that are not read; none if all are.
+    pub fn describe_skipped(&self) -> Option<String> {
+        let named = self.skipped.iter().take(MAX_NAMED_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let (files, more) = match self.skipped.len() {
+            0 => return None,
+            1 => ("one file of a directory is".to_owned(), String::new()),
+            count if count <= MAX_NAMED_FILES => (format!("{count} files of directories are"), String::new()),
+            count => (format!("{count} files of directories are"), format!(" and {} more", count - MAX_NAMED_FILES)),
+        };
+        Some(format!(
+            "{files} not read, because their names are not those of logs: {named}{more}; name a file to read it"
+        ))
+    }
+}
 
 /// Returns the inputs that paths name, in the order of the paths and sorted within a directory.
 ///
 /// A named file is always read. From a directory and the ones below it only logs are read: not hidden, and named
-/// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.traj`, `.eval`, `.txt` or `.log`, each also as `.gz` or
-/// `.zst`. `*`, `?` and `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
+/// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.traj`, `.eval`, `.txt` or `.log`, each also rotated
+/// (`.jsonl.1`, `.log-20260501`) and as `.gz` or `.zst`. The parts of a rotated log are read oldest first. `*`, `?` and
+/// `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
 /// temporary file. A file that is named twice is read once.
 pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputError> {
+    find_with_skipped(paths, limits).map(|found| found.inputs)
+}
+
+/// Returns the inputs as [`find`] does, and the files that are not read from directories.
+pub fn find_with_skipped(paths: &[String], limits: &InputLimits) -> Result<FoundInputs, InputError> {
     if paths.is_empty() {
         return Err(InputError::new("no input", "no path is given")
             .with_hint("name a log, a directory of logs, or - for standard input"));
     }
-    let mut finder = InputFinder { limits, inputs: Vec::new(), seen: HashSet::new() };
+    let mut finder = InputFinder { limits, inputs: Vec::new(), skipped: Vec::new(), seen: HashSet::new() };
     let mut errors = Vec::new();
     for path in paths {
         if let Err(error) = finder.add_path(path) {
@@ -38,7 +67,7 @@ pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputE
     }
     match InputError::join(errors) {
         Some(error) => Err(error),
-        None => Ok(finder.inputs),
+        None => Ok(FoundInputs { inputs: finder.inputs, skipped: finder.skipped }),
     }
 }
 
@@ -46,6 +75,7 @@ pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputE
 struct InputFinder<'a> {
     limits: &'a InputLimits,
     inputs: Vec<Input>,
+    skipped: Vec<String>,
     seen: HashSet<PathBuf>,
 }
 
@@ -88,13 +118,16 @@ impl InputFinder<'_> {
         let mut logs = 0;
         let mut errors = Vec::new();
         let shown = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
-        for entry in WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(shown) {
+        // By the parts of names, so that a session continues from an older part of a log to a newer one.
+        let walk = WalkDir::new(path).sort_by_key(|entry| LogName::parse(entry.file_name()));
+        for entry in walk.into_iter().filter_entry(shown) {
             match entry {
-                Ok(entry) if is_log(entry.path()) && entry.path().is_file() => {
+                Ok(entry) if !entry.path().is_file() => {}
+                Ok(entry) if LogName::parse(entry.file_name()).is_log() => {
                     logs += 1;
                     self.add_file(entry.path());
                 }
-                Ok(_) => {}
+                Ok(entry) => self.skipped.push(entry.path().to_string_lossy().into_owned()),
                 Err(error) => {
                     let place =
                         error.path().map_or_else(|| name.to_owned(), |path| path.to_string_lossy().into_owned());
@@ -148,15 +181,5 @@ impl InputFinder<'_> {
         }
         self.inputs.push(Input { name: name.into(), content: InputContent::Spooled(Arc::new(Mutex::new(file))) });
         Ok(())
-    }
-}
-
-fn is_log(path: &Path) -> bool {
-    let ending = |path: &Path| path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    let is = |endings: &[&str], path: &Path| ending(path).is_some_and(|ending| endings.contains(&ending.as_str()));
-    if is(&COMPRESSED_EXTENSIONS, path) {
-        is(&LOG_EXTENSIONS, &path.with_extension(""))
-    } else {
-        is(&LOG_EXTENSIONS, path)
     }
 }

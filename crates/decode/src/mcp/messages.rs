@@ -3,7 +3,7 @@
 use lictor_logic::Time;
 
 use crate::a2a;
-use lictor_event::parse_time;
+use lictor_event::find_time;
 use lictor_json::Json;
 
 /// Methods that make events, or whose answers do.
@@ -77,6 +77,6 @@ pub(super) fn open_log_line(value: &Json) -> Option<(&Json, Option<&str>, Option
     let message = ["message", "payload", "data", "body"].iter().find_map(|key| value.get(key))?;
     message.get("jsonrpc")?;
     let session = ["session_id", "sessionId", "mcp_session_id", "session"].iter().find_map(|key| value.text(key));
-    let time = ["timestamp", "time", "ts"].iter().find_map(|key| value.text(key)).and_then(parse_time);
+    let time = value.as_object().and_then(find_time);
     Some((message, session, time))
 }

@@ -9,8 +9,8 @@ use crate::call_pairing::CallPairing;
 use crate::content::Content;
 use crate::conversation::Stamp;
 use crate::{DecodedEvents, LogRecord, chat, unknown_record};
-use lictor_event::{Event, Kind, parse_time};
-use lictor_json::{Json, Number, Text};
+use lictor_event::{Event, Kind};
+use lictor_json::{Json, Text};
 
 /// The meaning of a part of a message.
 #[derive(Debug)]
@@ -162,21 +162,6 @@ impl Reading {
         if !content.is_empty() {
             self.push(chat::message_event(speaker.clone(), content));
         }
-    }
-}
-
-/// Reads a time: a text with its offset, or seconds since 1970 with or without a fraction.
-pub(crate) fn read_time(value: &Json) -> Option<Time> {
-    const NANOSECONDS: i64 = 1_000_000_000;
-    match value {
-        Json::String(text) => parse_time(text),
-        Json::Number(Number::Integer(seconds)) => seconds.checked_mul(NANOSECONDS).map(Time),
-        Json::Number(Number::Float(seconds)) => {
-            // The fraction apart, so that the whole part stays exact.
-            let fraction = (seconds.fract() * NANOSECONDS as f64).round() as i64;
-            (seconds.trunc() as i64).checked_mul(NANOSECONDS)?.checked_add(fraction).map(Time)
-        }
-        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::traceloop;
 use crate::attributes::{attribute, parse_embedded, structure, text_attribute};
 use crate::spans::raw_span::{RawEvent, RawSpan};
 use crate::spans::{Span, Work};
@@ -215,7 +216,9 @@ fn read_tool(span: &mut RawSpan) -> Work {
     }
     call.id = text("gen_ai.tool.call.id");
     let first = |names: [&str; 2]| names.iter().find_map(|name| attribute(&span.attributes, name));
-    call.args = first(["gen_ai.tool.call.arguments", "traceloop.entity.input"]).map(Arguments::from_json);
+    let wrapped = || attribute(&span.attributes, "traceloop.entity.input").map(traceloop::read_arguments);
+    let plain = attribute(&span.attributes, "gen_ai.tool.call.arguments").map(Arguments::from_json);
+    call.args = plain.or_else(wrapped);
     let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
     let mut answered = span.end.is_some();
     if let Some(result) = first(["gen_ai.tool.call.result", "traceloop.entity.output"]) {

@@ -5,7 +5,7 @@
 
 use lictor_logic::Time;
 
-use lictor_event::parse_time;
+use lictor_event::read_time;
 use lictor_json::{Json, Number, Object, Text};
 
 /// A span.
@@ -204,20 +204,14 @@ fn first_id(object: &Object, keys: &[&str]) -> Option<Text> {
     })
 }
 
-/// Returns the first of these members that is a time: nanoseconds, or an RFC 3339 text.
+/// Returns the first of these members that is a time: nanoseconds if its key names that unit, else a number since 1970
+/// or an RFC 3339 text. Zero is how protobuf leaves a time out.
 fn first_time(object: &Object, keys: &[&str]) -> Option<Time> {
-    keys.iter().find_map(|key| match object.get(key)? {
-        Json::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            read_nanoseconds(key, text.parse().ok()?)
-        }
-        Json::String(text) => parse_time(text),
-        number => read_nanoseconds(key, number.as_i64()?),
+    keys.iter().find_map(|key| {
+        let value = object.get(key)?;
+        let count = value.as_i64().or_else(|| value.as_str()?.parse().ok());
+        let is_named = key.ends_with("Nano") || key.ends_with("_nano");
+        let time = if is_named && count.is_some() { count.map(Time) } else { read_time(value) };
+        time.filter(|time| time.0 > 0)
     })
-}
-
-/// Returns a number as a time in nanoseconds if its key names the unit, or if it is too large for any other. Zero is
-/// how protobuf leaves a time out.
-fn read_nanoseconds(key: &str, value: i64) -> Option<Time> {
-    let is_named = key.ends_with("Nano") || key.ends_with("_nano");
-    (value > 0 && (is_named || value > 100_000_000_000_000_000)).then_some(Time(value))
 }

@@ -12,4 +12,5 @@ mod golden;
 mod not_logs;
 mod sessions;
 mod shared;
+mod times;
 mod unread_calls;

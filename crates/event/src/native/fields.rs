@@ -2,13 +2,8 @@
 
 use lictor_logic::Time;
 
-use crate::{Arguments, parse_time};
+use crate::{Arguments, parse_time, time_since_1970};
 use lictor_json::{Json, Number, Text};
-
-/// From which number on a time counts milliseconds.
-const MILLISECONDS_FROM: f64 = 1e11;
-/// From which number on a time is refused.
-const REFUSED_FROM: f64 = 1e14;
 
 /// A mistake in a line: its code and message.
 pub(super) struct FieldError {
@@ -87,10 +82,7 @@ impl Field<'_> {
         if into.is_some() {
             return Ok(());
         }
-        self.type_error(
-            "a time with its offset, such as \"2026-05-01T10:00:03Z\", or seconds or milliseconds since 1970",
-            self.value,
-        )
+        self.type_error("a time with its offset, such as \"2026-05-01T10:00:03Z\", or a number since 1970", self.value)
     }
 
     pub(super) fn read_arguments(self, into: &mut Option<Arguments>) -> Result<(), FieldError> {
@@ -121,25 +113,6 @@ impl Field<'_> {
     fn type_error(&self, expected: &str, found: &Json) -> Result<(), FieldError> {
         let message = format!("`{}` must be {expected}, found {}", self.name, describe_value(found));
         Err(FieldError { code: "native.field", message })
-    }
-}
-
-/// Returns the time that a number of seconds or milliseconds means; see the header of the format.
-fn time_since_1970(number: Number) -> Option<Time> {
-    let size = number.as_f64().abs();
-    let unit: i64 = match size {
-        _ if size < MILLISECONDS_FROM => 1_000_000_000,
-        _ if size < REFUSED_FROM => 1_000_000,
-        _ => return None,
-    };
-    match number {
-        Number::Integer(value) => value.checked_mul(unit).map(Time),
-        // The fraction apart, so that the whole part stays exact.
-        Number::Float(value) => {
-            let fraction = (value.fract() * unit as f64).round() as i64;
-            (value.trunc() as i64).checked_mul(unit)?.checked_add(fraction).map(Time)
-        }
-        Number::Wide(..) => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lictor_decode::input::{Input, InputLimits, detect, find};
+use lictor_decode::input::{Input, InputLimits, detect, find, find_with_skipped};
 use lictor_decode::{Format, Framing};
 
 fn write(directory: &Path, name: &str, text: &str) {
@@ -35,6 +35,42 @@ fn find_lists_files_directories_and_patterns() {
     assert_eq!(found(directory.path(), &["f.sse", "", "f.sse"]).unwrap().len(), logs.len());
     write(directory.path(), "x[1].json", "{}");
     assert_eq!(found(directory.path(), &["x[1].json"]).unwrap(), ["x[1].json"]);
+}
+
+#[test]
+fn rotated_logs_are_found_oldest_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let logs = [
+        "agent.jsonl-20260501",
+        "agent.jsonl.10.gz",
+        "agent.jsonl.2",
+        "agent.jsonl.1",
+        "agent.jsonl",
+        "server.log.2026-05-01",
+        "server.log.2026-05-02_10-00.gz",
+        "server.log",
+    ];
+    for name in logs {
+        write(directory.path(), name, "{}\n");
+    }
+    assert_eq!(found(directory.path(), &[""]).unwrap(), logs);
+}
+
+#[test]
+fn files_skipped_by_name_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.jsonl", "b.out", "c.trace", "d.csv", "e", ".hidden", "f/g.1"] {
+        write(directory.path(), name, "{}\n");
+    }
+    let start = format!("{}/", directory.path().display());
+    let skipped = |paths: &[String]| {
+        let found = find_with_skipped(paths, &InputLimits::default()).unwrap();
+        found.describe_skipped().map(|notice| notice.replace(&start, ""))
+    };
+    let notice = skipped(std::slice::from_ref(&start)).unwrap();
+    assert!(notice.starts_with("5 files of directories are not read"), "{notice}");
+    assert!(notice.contains("b.out, c.trace, d.csv and 2 more"), "{notice}");
+    assert_eq!(skipped(&[format!("{start}a.jsonl"), format!("{start}e")]), None);
 }
 
 #[test]
