@@ -29,7 +29,8 @@ pub(crate) fn find_inputs(names: &[String], limits: &InputLimits) -> anyhow::Res
     Ok(inputs)
 }
 
-fn is_ledger(path: &Path) -> bool {
+/// Whether a folder is a ledger.
+pub(crate) fn is_ledger(path: &Path) -> bool {
     path.join("records").is_dir()
 }
 

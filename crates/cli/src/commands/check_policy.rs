@@ -6,8 +6,9 @@ use lictor::audit::{AuditOptions, MissingFact, UnexercisedProperty, audit};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor::policy::lint;
+use lictor::report::escape_hidden;
 
-use crate::commands::audit::today;
+use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
 use crate::commands::serve;
 use crate::exit::Outcome;
 use crate::policies;
@@ -19,7 +20,7 @@ pub(crate) fn is_policy(argument: &str) -> bool {
 }
 
 /// Checks a policy, and with logs also which properties they do not exercise.
-pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow::Result<Outcome> {
+pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let mistakes = serve::mistakes(policy)?;
     let policy = policies::load(Some(policy), &[])?;
     let problems = lint(&policy, today());
@@ -31,12 +32,16 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     }
     let mut judge =
         Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?;
+    let mut is_unread = false;
     if !logs.is_empty() {
         let options = AuditOptions::default();
         let inputs = input::find(logs, options.input_limits())?;
-        let report = audit(&mut judge, &inputs, &options, &())?;
+        let report = audit(&mut judge, &inputs, &options, &()).inspect_err(complain_without_events)?;
+        complain(&report.faults);
+        warn_if_too_many(&report, max_faults);
+        is_unread = has_too_many_faults(&report, max_faults);
         for gap in &report.coverage.gaps {
-            writeln!(out, "{}\n", describe_gap(gap))?;
+            writeln!(out, "{}\n", escape_hidden(&describe_gap(gap)))?;
         }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {
@@ -45,7 +50,8 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     });
     let (count, errors) = (policy.properties.len(), errors + mistakes.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
-    Ok(if errors > 0 { Outcome::Findings } else { Outcome::Compliant })
+    let outcome = if errors > 0 { Outcome::Findings } else { Outcome::Compliant };
+    Ok(if is_unread { Outcome::Unjudged } else { outcome })
 }
 
 /// Describes the facts of a property that the logs lack, with the nearest tool of the logs.
