@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use lictor::audit::{AuditError, AuditOptions, Inventory, ToolUse, take_inventory};
+use lictor::audit::{AuditOptions, Inventory, ToolUse, take_inventory};
 use lictor::event::write_time;
 use lictor::judge::Judge;
 use lictor::pack;
+use lictor::report::escape_hidden;
 use serde_json::{Map, Value, json};
 
 use crate::args::{Document, InspectArgs};
@@ -66,20 +67,17 @@ pub(crate) fn inspect(
         judges
             .push(Judge::new(&policy).map_err(|problems| anyhow::anyhow!("{}", policies::format_problems(&problems)))?);
     }
-    let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(|error| {
-        if let AuditError::NoEvents { faults, .. } = error {
-            audit::complain(faults);
-        }
-    })?;
+    let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(audit::complain_without_events)?;
     audit::complain(&inventory.faults);
     audit::note_unused_key(session_key, &inventory.files);
     Ok(InspectedLog { inventory, packs })
 }
 
+/// Writes it as text. Names of the log are escaped, so that none moves the cursor or forges a line.
 fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<()> {
     let (inventory, paint) = (&inspected.inventory, Paint::for_stdout());
     for file in &inventory.files {
-        writeln!(out, "{}: {}, {} events", file.name, file.format, file.events)?;
+        writeln!(out, "{}: {}, {} events", escape_hidden(&file.name), file.format, file.events)?;
     }
     let times = inventory.times.map_or("no event has a time".to_owned(), |(first, last)| {
         format!("from {} to {}", write_time(first), write_time(last))
@@ -87,20 +85,20 @@ fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<(
     writeln!(out, "{} sessions, {} events, {times}\n", inventory.sessions, inventory.events)?;
     writeln!(out, "{}", paint.bold("kinds"))?;
     for (kind, count) in &inventory.kinds {
-        writeln!(out, "  {kind:<24}{count:>8}")?;
+        writeln!(out, "  {:<24}{count:>8}", escape_hidden(kind))?;
     }
     if !inventory.tools.is_empty() {
         let head = format!("{:<34}{:>8}{:>8}  {:<28}arguments", "tools", "calls", "failed", "effects");
         writeln!(out, "\n{}", paint.bold(&head))?;
         for (name, tool) in &inventory.tools {
-            let (effects, arguments) = (describe_effects(tool), list_arguments(tool));
+            let (effects, arguments, name) = (describe_effects(tool), list_arguments(tool), escape_hidden(name));
             writeln!(out, "  {name:<32}{:>8}{:>8}  {effects:<28}{arguments}", tool.calls, tool.failures)?;
         }
     }
     if !inventory.facts.is_empty() {
         writeln!(out, "\n{}", paint.bold("facts that the log states"))?;
         for (fact, count) in &inventory.facts {
-            writeln!(out, "  {fact:<24}{count:>8}")?;
+            writeln!(out, "  {:<24}{count:>8}", escape_hidden(fact))?;
         }
     }
     writeln!(out, "\n{}", paint.bold("packs, by what could be judged"))?;
@@ -139,7 +137,7 @@ fn describe_effects(tool: &ToolUse) -> String {
 }
 
 fn list_arguments(tool: &ToolUse) -> String {
-    let shown: Vec<&str> = tool.arguments.keys().take(MAX_SHOWN_ARGUMENTS).map(|name| name.as_str()).collect();
+    let shown: Vec<_> = tool.arguments.keys().take(MAX_SHOWN_ARGUMENTS).map(|name| escape_hidden(name)).collect();
     let more = if tool.arguments.len() > MAX_SHOWN_ARGUMENTS { ", …" } else { "" };
     shown.join(", ") + more
 }
