@@ -14,6 +14,9 @@ fn lictor(folder: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap()
 }
 
+/// A command, and the unreadable files it is given, each with the code of its fault.
+type UnreadRun<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("p.yaml"), POLICY).unwrap();
@@ -76,26 +79,23 @@ fn unread_file_shows_in_every_command() {
     let spans = "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"traceId\":\"5b8efff798038103d269b633813fc60c\",\
                  \"spanId\":\"eee19b7ec3c1b174\",\"name\":\"GET /\",\"startTimeUnixNano\":\"1\",\"attributes\":[]}]}]}]}";
     fs::write(folder.path().join("http.json"), spans).unwrap();
-    let commands: [&[&str]; 5] = [
-        &["audit", "-q", "-p", "p.yaml"],
-        &["diff", "p.yaml", "p.yaml"],
-        &["check", "p.yaml"],
-        &["inspect"],
-        &["init", "new.yaml", "--from"],
+    let (package, half, http) =
+        (("package.json", "input.unreadable"), ("half.jsonl.gz", "input.compressed"), ("http.json", "input.no_events"));
+    let runs: [UnreadRun<'_>; 5] = [
+        (&["audit", "-q", "-p", "p.yaml", "log.jsonl"], &[package, half, http]),
+        (&["diff", "p.yaml", "p.yaml", "log.jsonl"], &[package, half]),
+        (&["check", "p.yaml", "log.jsonl"], &[half, http]),
+        (&["inspect", "log.jsonl"], &[http]),
+        (&["init", "new.yaml", "--from", "log.jsonl", "--from"], &[half]),
     ];
-    let faults =
-        [("package.json", "input.unreadable"), ("half.jsonl.gz", "input.compressed"), ("http.json", "input.no_events")];
-    for command in commands {
+    for (command, faults) in runs {
         for (file, code) in faults {
-            let _ = fs::remove_file(folder.path().join("new.yaml"));
-            let logs: &[&str] =
-                if command[0] == "init" { &["log.jsonl", "--from", file] } else { &["log.jsonl", file] };
-            let run = lictor(folder.path(), &[command, logs].concat());
+            let run = lictor(folder.path(), &[command, &[file]].concat());
             let said = stdout(&run) + &stderr(&run);
             assert_eq!(run.status.code(), Some(2), "{command:?} {file}: {said}");
             assert!(said.contains(file) && said.contains(code), "{command:?} {file}: {said}");
             if matches!(command[0], "audit" | "diff" | "check") {
-                let run = lictor(folder.path(), &[command, logs, &["--max-faults", "100"]].concat());
+                let run = lictor(folder.path(), &[command, &[file, "--max-faults", "100"]].concat());
                 assert_ne!(run.status.code(), Some(2), "{command:?} {file}: {}", stderr(&run));
             }
         }
