@@ -169,6 +169,17 @@ impl Iterator for Batches<'_> {
     }
 }
 
+/// Returns a fault for each file that was read and made no event, among files that did.
+pub(super) fn find_eventless(files: &[Option<FileReport>]) -> impl Iterator<Item = Fault> + '_ {
+    files.iter().flatten().filter(|file| file.events == 0).map(|file| Fault {
+        file: Arc::clone(&file.name),
+        line: 1,
+        column: None,
+        code: input::NO_EVENTS,
+        message: format!("nothing in this file is an event when it is read as {}; check its format", file.format),
+    })
+}
+
 /// Decodes chunks with a new decoder, to the end.
 fn decode_chunks(mut decoder: Box<dyn Decoder>, chunks: &[Chunk]) -> DecodedEvents {
     let mut decoded = DecodedEvents::default();

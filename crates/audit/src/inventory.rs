@@ -11,7 +11,7 @@ use lictor_judge::Judge;
 use lictor_logic::Time;
 use lictor_policy::effect::{Effects, each_definition, guess_from_definition, guess_from_name};
 
-use crate::batch::Batches;
+use crate::batch::{self, Batches};
 use crate::coverage::SeenFacts;
 use crate::report::FileReport;
 use crate::{AuditError, AuditOptions, LogCoverage};
@@ -89,6 +89,9 @@ pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Ju
     }
     let (files, mut unreadable) = batches.into_files();
     inventory.faults.append(&mut unreadable);
+    if inventory.events > 0 {
+        inventory.faults.extend(batch::find_eventless(&files));
+    }
     inventory.files = files.into_iter().flatten().collect();
     if inventory.events == 0 {
         return Err(AuditError::NoEvents { faults: inventory.faults, files: inventory.files });

@@ -119,4 +119,9 @@ impl AuditOptions {
     pub fn input_limits(&self) -> &InputLimits {
         &self.limits
     }
+
+    /// Returns the files with entries of other systems.
+    pub fn joined_inputs(&self) -> &[Input] {
+        &self.join
+    }
 }

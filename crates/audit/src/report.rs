@@ -36,6 +36,7 @@ use lictor_policy::Property;
 pub use origin::ReportOrigin;
 pub(crate) use totals::SessionPlaces;
 pub use totals::Totals;
+pub use words::escape_hidden;
 
 /// The JSON Schema of reports as JSON.
 pub const SCHEMA: &str = include_str!("../schema/report.schema.json");

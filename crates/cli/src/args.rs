@@ -213,6 +213,10 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) spelling: SpellingArg,
 
+    /// Exit with 2 if more than this share of the logs of a policy could not be read, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub(crate) max_faults: f64,
+
     /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]
     pub(crate) format: Document,
@@ -395,6 +399,10 @@ pub(crate) struct DiffArgs {
     /// Join events of other systems, such as approvals and consents, to the sessions they belong to
     #[arg(long, value_name = "FILE")]
     pub(crate) join: Vec<String>,
+
+    /// Exit with 2 if more than this share of the log could not be read, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub(crate) max_faults: f64,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]

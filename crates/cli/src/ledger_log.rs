@@ -21,7 +21,14 @@ use continuity::Continuity;
 pub(crate) fn find_inputs(names: &[String], limits: &InputLimits) -> anyhow::Result<Vec<Input>> {
     let (ledgers, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| is_ledger(Path::new(name)));
     let others: Vec<String> = others.into_iter().cloned().collect();
-    let mut inputs = if others.is_empty() { Vec::new() } else { input::find(&others, limits)? };
+    let mut inputs = Vec::new();
+    if !others.is_empty() {
+        let found = input::find_with_skipped(&others, limits)?;
+        if let Some(notice) = found.describe_skipped() {
+            complaint::note(&notice);
+        }
+        inputs = found.inputs;
+    }
     for name in ledgers {
         let text = read_ledger(Path::new(name)).with_context(|| format!("cannot read the ledger {name}"))?;
         inputs.push(Input::from_bytes(name.as_str(), text.into_bytes()));
@@ -29,7 +36,8 @@ pub(crate) fn find_inputs(names: &[String], limits: &InputLimits) -> anyhow::Res
     Ok(inputs)
 }
 
-fn is_ledger(path: &Path) -> bool {
+/// Whether a folder is a ledger.
+pub(crate) fn is_ledger(path: &Path) -> bool {
     path.join("records").is_dir()
 }
 

@@ -11,6 +11,9 @@ use lictor::policy::{FileResolver, Policy, PolicyText, Problem, ResolvedFile, Re
 
 use crate::complaint;
 
+/// The policy file that is used without `--policy`.
+pub(crate) const DEFAULT_FILE: &str = "lictor.yaml";
+
 /// The pack that is used without `--policy` and without a `lictor.yaml`.
 const DEFAULT_PACK: &str = "agent-safety";
 
@@ -21,7 +24,7 @@ const HOOK_PACKS: &str = "agent-safety,coding-agent";
 pub(crate) fn load(name: Option<&str>, only: &[String]) -> anyhow::Result<Policy> {
     let name = match name {
         Some(name) => name,
-        None if Path::new("lictor.yaml").is_file() => "lictor.yaml",
+        None if Path::new(DEFAULT_FILE).is_file() => DEFAULT_FILE,
         None => {
             complaint::note(&format!("no --policy and no lictor.yaml: judging by the pack {DEFAULT_PACK}"));
             DEFAULT_PACK
@@ -42,7 +45,7 @@ pub(crate) fn load(name: Option<&str>, only: &[String]) -> anyhow::Result<Policy
 /// Returns the policy of a coding agent's folder: its `lictor.yaml`, or the packs for coding agents if there is none. An unreadable file, such as
 /// a dangling link, is returned as well, so that loading it reports the error.
 pub(crate) fn find_in_folder(folder: &Path) -> String {
-    let file = folder.join("lictor.yaml");
+    let file = folder.join(DEFAULT_FILE);
     if file.symlink_metadata().is_ok() { file.display().to_string() } else { HOOK_PACKS.to_owned() }
 }
 

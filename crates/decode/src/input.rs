@@ -43,7 +43,7 @@ mod zip_members;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use chunk::{Chunk, ChunkLine, LogRecords};
@@ -53,10 +53,20 @@ pub use input_finder::{FoundInputs, find, find_with_skipped};
 pub use limits::InputLimits;
 
 use crate::closest_format::describe_unknown;
-use crate::{Format, Framing};
+use crate::{Fault, Format, Framing};
 
 /// The code of a fault for a whole file that cannot be read.
 pub const UNREADABLE: &str = "input.unreadable";
+
+/// The code of a fault for a file that was read and made no event, while other files did.
+pub const NO_EVENTS: &str = "input.no_events";
+
+/// Whether a fault is about a whole file or everything after a place in it, so that its cost is unknown.
+///
+/// Other faults cost one record each.
+pub fn is_of_unknown_extent(fault: &Fault) -> bool {
+    fault.code.starts_with("input.")
+}
 
 /// How many records a format is detected by.
 const DETECTION_RECORDS: usize = 50;
@@ -86,6 +96,14 @@ impl Input {
     /// Returns the name by which the user knows it.
     pub fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Returns the path of a file; none for standard input and for bytes in memory.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.content {
+            InputContent::File(path) => Some(path),
+            InputContent::Spooled(_) | InputContent::Bytes(_) => None,
+        }
     }
 
     /// Returns its stored size in bytes, compressed or not; none where that is unknown.

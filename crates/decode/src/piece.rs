@@ -4,7 +4,7 @@
 
 pub use super::anthropic::Block;
 use super::content::Content;
-pub use super::openai_chat::Choice;
+pub use super::openai_chat::ReplyChoice;
 pub use super::openai_responses::Piece;
 use super::{anthropic, chat, content, openai_chat, openai_responses};
 use lictor_event::{Event, Kind};

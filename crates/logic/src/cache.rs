@@ -6,6 +6,7 @@
 //! changes a verdict.
 
 mod limits;
+mod possible;
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -205,17 +206,6 @@ impl Cache {
         self.ask(skeleton, point, |info| info.verdict, Residual::verdict)
     }
 
-    /// Whether a state is violated under some resolution of unknown facts.
-    pub(crate) fn may_be_violated(&self, skeleton: &Skeleton, point: &Point) -> bool {
-        self.ask(skeleton, point, |info| info.may_be_violated, Residual::may_be_violated)
-    }
-
-    /// Returns whether a cached state is violated under some resolution of unknown facts.
-    #[inline]
-    pub(crate) fn may_be_violated_at(&self, id: u32) -> bool {
-        self.info[id as usize].may_be_violated
-    }
-
     pub(crate) fn end_verdict(&self, skeleton: &Skeleton, point: &Point) -> Verdict {
         self.ask(skeleton, point, |info| info.at_end, Residual::end_verdict)
     }
@@ -292,54 +282,6 @@ impl Cache {
         let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
         let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
         self.advance(skeleton, point, StepInput::Facts { bits, unknown, ripe }, time)
-    }
-
-    /// Whether a position violates a possible state of the trace that was not violated before.
-    pub(crate) fn may_break(
-        &mut self,
-        skeleton: &Skeleton,
-        point: &Point,
-        bits: u64,
-        unknown: u64,
-        time: Time,
-    ) -> bool {
-        let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
-        let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
-        let support = point.id().map_or(u64::MAX, |id| self.info[id as usize].support);
-        let letter = StepInput::Facts { bits: bits & support, unknown: unknown & support, ripe };
-        let max_resolutions = self.limits.resolutions;
-        self.with_residual(skeleton, point, |residual, norms, satisfy| {
-            let open = residual.members.iter().filter(|member| !member.formal_verdict().is_definite());
-            let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
-            let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions, work: &mut 0 };
-            let (after, _) = stepper.step(&open, &letter);
-            after.may_be_violated()
-        })
-    }
-
-    /// Returns the state after a position whose violation is excused, for a formula of which every violation is reported:
-    /// the past stays as it was. If the violation is only `possible`, a violated member stays too, so that the formula
-    /// is not satisfied at the end. It never steps; the others may be violated again.
-    pub(crate) fn step_excused(
-        &mut self,
-        skeleton: &Skeleton,
-        point: &Point,
-        (bits, unknown): (u64, u64),
-        time: Time,
-        possible: bool,
-    ) -> Point {
-        let excused = self.step(skeleton, point, bits, unknown, time);
-        if !possible {
-            return excused;
-        }
-        let handle = match &excused.handle {
-            Handle::Cached(id) => {
-                let residual = self.states[*id as usize].or_violated();
-                self.keep(skeleton, residual)
-            }
-            Handle::Loose(portable) => Handle::Loose(Arc::new(portable.or_violated())),
-        };
-        Point { handle, times: excused.times }
     }
 
     /// Returns the state after every deadline before this time has expired; none if none expires.

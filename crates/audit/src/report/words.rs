@@ -10,7 +10,7 @@ use lictor_judge::finding::{DecidedBy, Finding, WitnessEvent};
 
 /// Escapes the characters of a text that neither a person nor a terminal shows as themselves: control characters, line
 /// breaks, bidirectional controls and zero-width characters.
-pub(super) fn escape_hidden(text: &str) -> Cow<'_, str> {
+pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }

@@ -1,6 +1,8 @@
 //! `lictor audit`: judges logs by a policy and reports the findings.
 
+mod faults;
 mod history;
+mod output;
 mod progress;
 
 use std::borrow::Cow;
@@ -11,8 +13,8 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AuditError, AuditOptions, audit};
-use lictor::decode::{Fault, Format};
+use lictor::audit::{AuditOptions, audit};
+use lictor::decode::Format;
 use lictor::input::Input;
 use lictor::json::Text;
 use lictor::judge::Judge;
@@ -29,6 +31,8 @@ use crate::ledger_log;
 use crate::policies;
 use crate::render::paint::Paint;
 
+pub(crate) use faults::{complain, complain_without_events, has_too_many_faults, warn_if_too_many};
+
 /// Judges the logs. The report names the command by its `arguments`, the first of which is the program.
 pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
@@ -39,20 +43,16 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let mut judge = Judge::with_limits(judged, limits).map_err(|problems| policies::unusable(&problems))?;
     let options = options(args)?;
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
+    if let Some(path) = &args.output {
+        output::refuse_input(path, args, inputs.iter().chain(options.joined_inputs()))?;
+    }
     if let Some(path) = &args.history {
         history::restore(&mut judge, path)?;
     }
     let bar = progress::AuditProgress::new(&inputs, args.quiet);
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
-    let mut report = match result {
-        Ok(report) => report,
-        Err(AuditError::NoEvents { faults, files }) => {
-            complain(&faults);
-            return Err(AuditError::NoEvents { faults, files }.into());
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let mut report = result.inspect_err(complain_without_events)?;
     report.origin.fingerprint = Some(policy.fingerprint().into());
     // On a terminal, a text stands right below its command.
     let is_below_command = args.output.is_none() && args.format == ReportFormat::Text;
@@ -80,11 +80,8 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
         }
         None => write(&report, args, out, Paint::for_stdout().is_on())?,
     }
-    if has_too_many_faults(&report, args.max_faults) && !args.strict {
-        complaint::warn(&format!(
-            "more than {} % of the log could not be read, so this is no judgement of it (allow more with --max-faults)",
-            args.max_faults
-        ));
+    if !args.strict {
+        warn_if_too_many(&report, args.max_faults);
     }
     if let Some(path) = &args.history {
         if report.gaps().any(|(_, gap)| gap.cause == GapCause::Missing) {
@@ -236,7 +233,7 @@ fn print_formats(report: &Report, was_detected: bool) {
     }
     const MAX_SHOWN_FILES: usize = 5;
     for file in report.files.iter().take(MAX_SHOWN_FILES) {
-        complaint::note(&format!("{}: {} ({} events)", file.name, file.format, file.events));
+        complaint::note(&format!("{}: {} ({} events)", report::escape_hidden(&file.name), file.format, file.events));
     }
     if report.files.len() > MAX_SHOWN_FILES {
         complaint::note(&format!("and {} more files", report.files.len() - MAX_SHOWN_FILES));
@@ -251,18 +248,6 @@ pub(crate) fn note_unused_key(session_key: Option<&str>, files: &[FileReport]) {
         complaint::note(&format!(
             "--session-key {key}: not used for {format} logs, which name their sessions themselves"
         ));
-    }
-}
-
-/// Prints the first faults as warnings.
-pub(crate) fn complain(faults: &[Fault]) {
-    const MAX_SHOWN_FAULTS: usize = 10;
-    for fault in faults.iter().take(MAX_SHOWN_FAULTS) {
-        let column = fault.column.map_or_else(String::new, |column| format!(":{column}"));
-        complaint::warn(&format!("{}:{}{column}: {} [{}]", fault.file, fault.line, fault.message, fault.code));
-    }
-    if faults.len() > MAX_SHOWN_FAULTS {
-        complaint::warn(&format!("{} more records could not be read", faults.len() - MAX_SHOWN_FAULTS));
     }
 }
 
@@ -301,15 +286,6 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
         outcome = outcome.max(Outcome::Inconclusive);
     }
     outcome
-}
-
-/// Whether more than a share of the places in the logs could not be read, in percent.
-fn has_too_many_faults(report: &Report, percent: f64) -> bool {
-    let faults = report.faults.len() as f64;
-    let events = report.files.iter().map(|file| file.events).sum::<u64>() as f64;
-    let is_unread = report.faults.iter().any(|fault| fault.code == lictor::input::UNREADABLE);
-    let share = if is_unread { 100.0 } else { 100.0 * faults / (faults + events) };
-    faults > 0.0 && share > percent
 }
 
 /// Returns the present day, for the expiry of suppressions.

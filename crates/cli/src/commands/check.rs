@@ -1,6 +1,7 @@
 //! `lictor check`: analyzes formulas, and each pair of them, before any trace.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use lictor_logic::{After, Analysis, Arena, Facts, Moment, Spelling, relate, vacuity};
@@ -16,8 +17,9 @@ use crate::trace::{SHAPES, Trace, TraceLine};
 /// Checks every formula and every pair.
 pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     if let Some((policy, logs)) = args.given.split_first().filter(|(first, _)| check_policy::is_policy(first)) {
-        return check_policy::run(policy, logs, out);
+        return check_policy::run(policy, logs, args.max_faults, out);
     }
+    args.given.iter().try_for_each(|given| refuse_path(given))?;
     let listed = match &args.formulas {
         Some(path) => formulas::from_file(path, After::Latch)?,
         None => formulas::from_arguments(&args.given, After::Latch)?,
@@ -37,6 +39,17 @@ pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     let conflict = pairs.iter().any(|pair| pair.relation.as_ref().is_ok_and(|relation| relation.contradict));
     let found = if unsatisfiable || conflict { Outcome::Findings } else { Outcome::Compliant };
     Ok(found.max(trace.map_or(Outcome::Compliant, |(_, outcome)| outcome)))
+}
+
+/// Returns an error if a folder is given as a formula, and notes that a word which may be a file's name is none.
+fn refuse_path(given: &str) -> anyhow::Result<()> {
+    if Path::new(given).is_dir() {
+        bail!("`{given}` is a folder; name a policy file, or write the fact `{given}` as `({given})`");
+    }
+    if given.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.')) {
+        complaint::note(&format!("{given}: no such file; read as a formula"));
+    }
+    Ok(())
 }
 
 fn examine(listed: &ListedFormula, trace: Option<&[Facts]>, spelling: Spelling) -> anyhow::Result<FormulaCheck> {

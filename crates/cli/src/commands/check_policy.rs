@@ -6,8 +6,9 @@ use lictor::audit::{AuditOptions, MissingFact, UnexercisedProperty, audit};
 use lictor::input;
 use lictor::judge::Judge;
 use lictor::policy::lint;
+use lictor::report::escape_hidden;
 
-use crate::commands::audit::today;
+use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
 use crate::commands::serve;
 use crate::exit::Outcome;
 use crate::policies::{self, UnusablePolicy};
@@ -19,7 +20,7 @@ pub(crate) fn is_policy(argument: &str) -> bool {
 }
 
 /// Checks a policy, and with logs also which properties they do not exercise.
-pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow::Result<Outcome> {
+pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let name = policy;
     let policy = match policies::load(Some(name), &[]) {
         Ok(policy) => policy,
@@ -41,14 +42,19 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
         writeln!(out, "error: {mistake}\n")?;
     }
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
+    let mut is_unread = false;
     if !logs.is_empty() {
         let options = AuditOptions::default();
         let inputs = input::find(logs, options.input_limits())?;
-        let report = audit(&mut judge, &inputs, &options, &())?;
+        let report = audit(&mut judge, &inputs, &options, &()).inspect_err(complain_without_events)?;
+        complain(&report.faults);
+        warn_if_too_many(&report, max_faults);
+        is_unread = has_too_many_faults(&report, max_faults);
         for gap in &report.coverage.gaps {
-            writeln!(out, "{}\n", describe_gap(gap))?;
+            writeln!(out, "{}\n", escape_hidden(&describe_gap(gap)))?;
         }
         for (named, tool) in &report.coverage.renamed_tools {
+            let tool = escape_hidden(tool);
             writeln!(out, "note: the tool `{named}` never occurs in these logs; they have `{tool}`\n")?;
         }
     }
@@ -58,7 +64,8 @@ pub(crate) fn run(policy: &str, logs: &[String], out: &mut dyn Write) -> anyhow:
     });
     let (count, errors) = (policy.properties.len(), errors + mistakes.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
-    Ok(if errors > 0 { Outcome::Findings } else { Outcome::Compliant })
+    let outcome = if errors > 0 { Outcome::Findings } else { Outcome::Compliant };
+    Ok(if is_unread { Outcome::Unjudged } else { outcome })
 }
 
 /// Describes the facts of a property that the logs lack, with the nearest tool of the logs.

@@ -7,10 +7,13 @@ use lictor::comparison::AuditComparison;
 use lictor::finding::Finding;
 use lictor::input::Input;
 use lictor::judge::Judge;
-use lictor::report::Report;
+use lictor::report::{Report, escape_hidden};
 
 use crate::args::{DiffArgs, Document};
-use crate::commands::audit::{find_joined, format, note_unused_key, today};
+use crate::commands::audit::{
+    complain, complain_without_events, find_joined, format, has_too_many_faults, note_unused_key, today,
+    warn_if_too_many,
+};
 use crate::exit::Outcome;
 use crate::ledger_log;
 use crate::policies;
@@ -27,19 +30,23 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     // Standard input can be read only once, so both audits share the inputs.
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
     let (old, new) = (judged(&args.old, &inputs, &options)?, judged(&args.new, &inputs, &options)?);
+    // Both audits read the same logs, so that their faults are the same.
+    complain(&new.faults);
+    warn_if_too_many(&new, args.max_faults);
     note_unused_key(args.session_key.as_deref(), &new.files);
     let comparison = AuditComparison::new(&old, &new);
     match args.format {
         Document::Text => text(&comparison, &old, &new, args, out)?,
         Document::Json => json(&comparison, args, out)?,
     }
-    Ok(if comparison.is_equal() { Outcome::Compliant } else { Outcome::Findings })
+    let outcome = if comparison.is_equal() { Outcome::Compliant } else { Outcome::Findings };
+    Ok(if has_too_many_faults(&new, args.max_faults) { Outcome::Unjudged } else { outcome })
 }
 
 fn judged(policy: &str, inputs: &[Input], options: &AuditOptions) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
-    Ok(audit(&mut judge, inputs, options, &())?)
+    Ok(audit(&mut judge, inputs, options, &()).inspect_err(complain_without_events)?)
 }
 
 fn text(
@@ -76,7 +83,9 @@ fn line(finding: &Finding) -> String {
     let binding: Vec<String> = finding.binding.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let binding = if binding.is_empty() { String::new() } else { format!(" for {}", binding.join(", ")) };
     let Finding { property, session, source, step, .. } = finding;
-    format!("{}{binding}  {}:{} (session {session}, step {step})", property.id, source.file, source.line)
+    let line = format!("{}{binding}  {}:{} (session {session}, step {step})", property.id, source.file, source.line);
+    // Names and values come from the log, so they must stay on this line and away from the terminal.
+    escape_hidden(&line).into_owned()
 }
 
 fn json(comparison: &AuditComparison<'_>, args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use lictor::audit::{AuditError, AuditOptions, Inventory, ToolUse, take_inventory};
+use lictor::audit::{AuditOptions, Inventory, ToolUse, take_inventory};
 use lictor::event::write_time;
 use lictor::judge::Judge;
 use lictor::pack;
+use lictor::report::escape_hidden;
 use serde_json::{Map, Value, json};
 
 use crate::args::{Document, InspectArgs};
@@ -65,20 +66,17 @@ pub(crate) fn inspect(
         packs.push((pack.name.to_string(), policy.properties.len()));
         judges.push(Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?);
     }
-    let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(|error| {
-        if let AuditError::NoEvents { faults, .. } = error {
-            audit::complain(faults);
-        }
-    })?;
+    let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(audit::complain_without_events)?;
     audit::complain(&inventory.faults);
     audit::note_unused_key(session_key, &inventory.files);
     Ok(InspectedLog { inventory, packs })
 }
 
+/// Writes it as text. Names of the log are escaped, so that none moves the cursor or forges a line.
 fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<()> {
     let (inventory, paint) = (&inspected.inventory, Paint::for_stdout());
     for file in &inventory.files {
-        writeln!(out, "{}: {}, {} {}", file.name, file.format, file.events, name_events(file.events))?;
+        writeln!(out, "{}: {}, {} {}", escape_hidden(&file.name), file.format, file.events, name_events(file.events))?;
     }
     let times = inventory.times.map_or("no event has a time".to_owned(), |(first, last)| {
         format!("from {} to {}", write_time(first), write_time(last))
@@ -88,18 +86,18 @@ fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<(
     writeln!(out, "{sessions} {session_noun}, {events} {event_noun}, {times}\n")?;
     writeln!(out, "{}", paint.bold("kinds"))?;
     for (kind, count) in &inventory.kinds {
-        writeln!(out, "  {kind:<24}{count:>8}")?;
+        writeln!(out, "  {:<24}{count:>8}", escape_hidden(kind))?;
     }
     if !inventory.tools.is_empty() {
         // A column is as wide as its longest entry, and apart from the next.
         let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
-        let width = longest(&mut inventory.tools.keys().map(|name| name.chars().count() + 2)).max(32);
+        let width = longest(&mut inventory.tools.keys().map(|name| escape_hidden(name).chars().count() + 2)).max(32);
         let room = longest(&mut inventory.tools.values().map(|tool| describe_effects(tool).len() + 2)).max(28);
         let indented = width + 2;
         let head = format!("{:<indented$}{:>8}{:>8}  {:<room$}arguments", "tools", "calls", "failed", "effects");
         writeln!(out, "\n{}", paint.bold(&head))?;
         for (name, tool) in &inventory.tools {
-            let (effects, arguments) = (describe_effects(tool), list_arguments(tool));
+            let (effects, arguments, name) = (describe_effects(tool), list_arguments(tool), escape_hidden(name));
             let line = format!("  {name:<width$}{:>8}{:>8}  {effects:<room$}{arguments}", tool.calls, tool.failures);
             writeln!(out, "{}", line.trim_end())?;
         }
@@ -107,7 +105,7 @@ fn write_text(inspected: &InspectedLog, out: &mut dyn Write) -> anyhow::Result<(
     if !inventory.facts.is_empty() {
         writeln!(out, "\n{}", paint.bold("facts that the log states"))?;
         for (fact, count) in &inventory.facts {
-            writeln!(out, "  {fact:<24}{count:>8}")?;
+            writeln!(out, "  {:<24}{count:>8}", escape_hidden(fact))?;
         }
     }
     writeln!(out, "\n{}", paint.bold("packs, by what could be judged"))?;
@@ -150,7 +148,7 @@ fn describe_effects(tool: &ToolUse) -> String {
 }
 
 fn list_arguments(tool: &ToolUse) -> String {
-    let shown: Vec<&str> = tool.arguments.keys().take(MAX_SHOWN_ARGUMENTS).map(|name| name.as_str()).collect();
+    let shown: Vec<_> = tool.arguments.keys().take(MAX_SHOWN_ARGUMENTS).map(|name| escape_hidden(name)).collect();
     let more = if tool.arguments.len() > MAX_SHOWN_ARGUMENTS { ", …" } else { "" };
     shown.join(", ") + more
 }

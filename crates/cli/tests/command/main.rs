@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::print_stderr, reason = "a test says what it could not do")]
 
+mod evidence;
 mod guard;
 mod hook;
 mod ledger;

@@ -64,6 +64,16 @@ impl Blocks {
         self.ended = self.is_drained && self.ahead_taken == self.ahead.len();
     }
 
+    /// Doubles what is in the buffer, up to just over the longest record. The caller looks at the whole buffer again
+    /// after each call, so that growing by a constant would take quadratic time on a long run of blanks.
+    pub(super) fn read_ahead(&mut self) {
+        let goal = self.buffer.len().saturating_mul(2).min(self.limits.record.saturating_add(1));
+        self.read_more();
+        while self.buffer.len() < goal && !self.ended {
+            self.read_more();
+        }
+    }
+
     /// Starts again with the bytes that were read so far.
     pub(super) fn rewind(&mut self) {
         (self.ahead, self.ahead_taken) = (std::mem::take(&mut self.buffer), 0);

@@ -54,7 +54,7 @@ impl Chunks {
             let enough = blocks.ended || blocks.buffer.len() > blocks.limits.record;
             match detect_layout(&blocks.buffer, enough) {
                 Some(layout) => break layout,
-                None => blocks.read_more(),
+                None => blocks.read_ahead(),
             }
         };
         blocks.rewind();

@@ -22,7 +22,7 @@ struct ChoiceStream {
     id: Text,
     /// The conversation in which it began.
     conversation: usize,
-    choices: Vec<Choice>,
+    choices: Vec<ReplyChoice>,
     /// Where it began.
     stamp: Stamp,
     /// The line of its last chunk.
@@ -31,7 +31,7 @@ struct ChoiceStream {
 
 /// One answer of a model, joined from its chunks.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct ReplyChoice {
     index: i64,
     content: String,
     refusal: String,
@@ -101,11 +101,11 @@ pub(crate) fn truncation_fault(file: &Arc<str>, line: u32) -> Fault {
 }
 
 impl ChoiceStream {
-    fn choice_mut(&mut self, index: i64) -> &mut Choice {
+    fn choice_mut(&mut self, index: i64) -> &mut ReplyChoice {
         let place = match self.choices.binary_search_by_key(&index, |choice| choice.index) {
             Ok(place) => place,
             Err(place) => {
-                self.choices.insert(place, Choice { index, ..Choice::default() });
+                self.choices.insert(place, ReplyChoice { index, ..ReplyChoice::default() });
                 place
             }
         };
@@ -122,7 +122,7 @@ impl ChoiceStream {
     }
 }
 
-impl Choice {
+impl ReplyChoice {
     /// Takes the part of a chunk about this choice.
     pub fn take(&mut self, choice: &Json) {
         self.is_finished |= choice.text("finish_reason").is_some();

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use lictor_decode::piece::{Choice, failure};
+use lictor_decode::piece::{ReplyChoice, failure};
 use lictor_event::Event;
 use lictor_json::{Json, JsonEdit, JsonStep, Object, join_path, json_path};
 
@@ -30,7 +30,7 @@ pub(super) struct ChatStream {
     /// The members that the last chunk repeats, once there is a call that could be denied.
     envelope: Object,
     /// What was sent, by choice.
-    sent: BTreeMap<i64, Choice>,
+    sent: BTreeMap<i64, ReplyChoice>,
 }
 
 impl VendorStream for ChatStream {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use lictor_decode::piece::Choice;
+use lictor_decode::piece::ReplyChoice;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Object, Text, join_path, json_path};
 
@@ -20,7 +20,7 @@ const MAX_CALLS: i64 = 4096;
 /// A choice, as far as it has arrived.
 #[derive(Debug, Default)]
 pub(super) struct StreamedChoice {
-    joined: Choice,
+    joined: ReplyChoice,
     /// The unit of its text.
     text: Option<usize>,
     has_refusal: bool,

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use lictor::audit::ToolUse;
 use lictor::policy::effect::Effects;
+use lictor::report::escape_hidden;
 
 use crate::commands::inspect::InspectedLog;
 
@@ -13,8 +14,9 @@ const GRAVE: [&str; 3] = ["destructive", "payment", "irreversible"];
 /// The share of a pack's properties that a log must exercise for the pack to be used.
 const MIN_EXERCISED: f64 = 0.3;
 
-/// Returns the text of a policy.
+/// Returns the text of a policy. Names from outside are escaped, so that none ends its comment and adds keys.
 pub(super) fn write_policy(inspected: &InspectedLog, logs: &str) -> String {
+    let logs = escape_hidden(logs);
     let mut text = format!(
         "# A first policy, written from {logs}. Correct it: it says what the log shows, not what is right.\n\
          # `lictor check` looks for mistakes, `lictor audit --policy FILE LOG` judges logs by it.\n\
@@ -51,7 +53,7 @@ fn write_tools(inspected: &InspectedLog, text: &mut String) {
     }
     for (name, tool) in tools.iter().filter(|(_, tool)| is_known(tool)) {
         let effects: Vec<&str> = tool.effects.iter().flat_map(|effects| effects.names()).collect();
-        let arguments: Vec<&str> = tool.arguments.keys().map(|argument| argument.as_str()).collect();
+        let arguments: Vec<_> = tool.arguments.keys().map(|argument| escape_hidden(argument)).collect();
         let note = if arguments.is_empty() { String::new() } else { format!("  # {}", arguments.join(", ")) };
         let _ = writeln!(text, "  {}: {{effects: [{}]}}{note}", quote(name), effects.join(", "));
     }
@@ -100,7 +102,21 @@ fn quote(name: &str) -> String {
         && name.starts_with(|letter: char| letter.is_ascii_alphabetic());
     match is_plain {
         true => name.to_owned(),
-        // JSON's quoting is YAML's, for a double-quoted text.
-        false => serde_json::Value::from(name).to_string(),
+        // JSON's quoting is YAML's, for a double-quoted text, but leaves line breaks that only YAML has.
+        false => escape_beyond_json(&serde_json::Value::from(name).to_string()),
     }
+}
+
+/// Escapes what is neither plain ASCII nor a letter or digit, as YAML does within double quotes.
+fn escape_beyond_json(quoted: &str) -> String {
+    let mut text = String::with_capacity(quoted.len());
+    for letter in quoted.chars() {
+        match letter {
+            letter if letter.is_alphanumeric() || matches!(letter, ' '..='~') => text.push(letter),
+            letter => {
+                let _ = write!(text, "\\U{:08X}", u32::from(letter));
+            }
+        }
+    }
+    text
 }

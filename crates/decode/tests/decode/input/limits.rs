@@ -52,6 +52,18 @@ fn record_of_hundred_megabytes_is_skipped() {
 }
 
 #[test]
+fn long_run_of_blanks_takes_linear_time() {
+    // With small chunks, looking at all blanks again for each chunk would not come to an end.
+    let limits = InputLimits::default().chunk(1 << 10);
+    const LENGTH: usize = 8 << 20;
+    let after = format!("{{\"a\":1}}\n{}", "\n".repeat(LENGTH));
+    assert_eq!(read(after.as_bytes(), &limits).1, [value(1, "{\"a\":1}")]);
+    let before = format!("{}{{\"a\":1}}\n{{\"b\":2}}\n", " ".repeat(LENGTH));
+    assert_eq!(read(before.as_bytes(), &limits).1, [value(1, "{\"a\":1}"), value(2, "{\"b\":2}")]);
+    assert_eq!(read(&vec![b' '; LENGTH], &limits).1, []);
+}
+
+#[test]
 fn compressed_members_and_frames_are_one_file() {
     let (one, two) = (b"{\"a\":1}\n{\"b\"".as_slice(), b":2}\n".as_slice());
     let expected = [value(1, "{\"a\":1}"), value(2, "{\"b\":2}")];

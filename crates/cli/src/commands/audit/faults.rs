@@ -1,0 +1,55 @@
+//! The places of a log that could not be read: the warnings about them, and when they are too many for a judgement.
+
+use lictor::audit::AuditError;
+use lictor::decode::Fault;
+use lictor::input::is_of_unknown_extent;
+use lictor::report::{Report, escape_hidden};
+
+use crate::complaint;
+
+/// Prints the first faults as warnings.
+pub(crate) fn complain(faults: &[Fault]) {
+    const MAX_SHOWN_FAULTS: usize = 10;
+    for fault in faults.iter().take(MAX_SHOWN_FAULTS) {
+        let column = fault.column.map_or_else(String::new, |column| format!(":{column}"));
+        // Names and excerpts come from outside, so they must not begin a line of their own.
+        let (file, message) = (escape_hidden(&fault.file), escape_hidden(&fault.message));
+        complaint::warn(&format!("{file}:{}{column}: {message} [{}]", fault.line, fault.code));
+    }
+    if faults.len() > MAX_SHOWN_FAULTS {
+        complaint::warn(&format!("{} more records could not be read", faults.len() - MAX_SHOWN_FAULTS));
+    }
+}
+
+/// Prints why an audit has no events, if that is its error.
+pub(crate) fn complain_without_events(error: &AuditError) {
+    if let AuditError::NoEvents { faults, .. } = error {
+        complain(faults);
+    }
+}
+
+/// Warns if more than a share of the logs could not be read, in percent.
+pub(crate) fn warn_if_too_many(report: &Report, percent: f64) {
+    if !has_too_many_faults(report, percent) {
+        return;
+    }
+    match report.faults.iter().find(|fault| is_of_unknown_extent(fault)) {
+        Some(fault) => complaint::warn(&format!(
+            "{}: an unknown part could not be read, so this is no judgement of the logs (allow it with --max-faults 100)",
+            escape_hidden(&fault.file)
+        )),
+        None => complaint::warn(&format!(
+            "more than {percent} % of the log could not be read, so this is no judgement of it (allow more with --max-faults)"
+        )),
+    }
+}
+
+/// Whether more than a share of the places in the logs could not be read, in percent. A file of which an unknown part is
+/// missing counts as all of them.
+pub(crate) fn has_too_many_faults(report: &Report, percent: f64) -> bool {
+    let faults = report.faults.len() as f64;
+    let events = report.files.iter().map(|file| file.events).sum::<u64>() as f64;
+    let is_unknown = report.faults.iter().any(is_of_unknown_extent);
+    let share = if is_unknown { 100.0 } else { 100.0 * faults / (faults + events) };
+    faults > 0.0 && share > percent
+}

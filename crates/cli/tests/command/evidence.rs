@@ -1,0 +1,150 @@
+//! Logs as evidence: a report never overwrites what it was made from, commands say what they could not read, and names
+//! from a log stay text.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const POLICY: &str = "lictor: 1\nname: p\nproperties:\n  - id: no-evil\n    formula: always !tool_call(\"evil\")\n";
+const LOG: &str = "{\"kind\":\"tool_call\",\"tool\":\"evil\",\"session\":\"s\"}\n";
+
+/// Runs the program in a folder that holds `p.yaml` and `log.jsonl`; returns its result.
+fn lictor(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lictor"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A command, and the unreadable files it is given, each with the code of its fault.
+type UnreadRun<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("p.yaml"), POLICY).unwrap();
+    fs::write(folder.path().join("log.jsonl"), LOG).unwrap();
+    folder
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns a gzip file of many events that is cut after its first block.
+fn truncated_gzip() -> Vec<u8> {
+    let text = LOG.repeat(500);
+    let length = u16::try_from(text.len()).unwrap();
+    // The header, then a block that is stored as it is and not the last one.
+    let mut bytes = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0];
+    bytes.extend(length.to_le_bytes());
+    bytes.extend((!length).to_le_bytes());
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+#[test]
+fn audit_output_never_overwrites_its_input() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("join.jsonl"), "{\"kind\":\"approval\",\"session\":\"s\",\"name\":\"evil\"}\n").unwrap();
+    fs::write(path("base.json"), "{\"lictor\":1,\"findings\":[]}").unwrap();
+    fs::create_dir(path("sub")).unwrap();
+    fs::hard_link(path("log.jsonl"), path("hard.jsonl")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(path("log.jsonl"), path("soft.jsonl")).unwrap();
+    let outputs = ["log.jsonl", "./sub/../log.jsonl", "p.yaml", "join.jsonl", "base.json"];
+    let links: &[&str] = if cfg!(unix) { &["hard.jsonl", "soft.jsonl"] } else { &[] };
+    let audit = ["audit", "-p", "p.yaml", "--join", "join.jsonl", "--baseline", "base.json", "log.jsonl", "-o"];
+    for output in outputs.iter().chain(links) {
+        let before = fs::read(path(output)).unwrap();
+        let run = lictor(folder.path(), &[&audit[..], &[output]].concat());
+        assert_eq!(run.status.code(), Some(2), "{output}: {}", stderr(&run));
+        assert!(stderr(&run).contains("would overwrite"), "{output}: {}", stderr(&run));
+        assert_eq!(fs::read(path(output)).unwrap(), before, "{output}");
+    }
+    // An old report is no input.
+    for _ in 0..2 {
+        let run = lictor(folder.path(), &[&audit[..], &["report.txt"]].concat());
+        assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
+    }
+}
+
+#[test]
+fn unread_file_shows_in_every_command() {
+    let folder = folder();
+    fs::write(folder.path().join("package.json"), "{\"name\":\"x\",\"version\":\"1\"}").unwrap();
+    fs::write(folder.path().join("half.jsonl.gz"), truncated_gzip()).unwrap();
+    let spans = "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"traceId\":\"5b8efff798038103d269b633813fc60c\",\
+                 \"spanId\":\"eee19b7ec3c1b174\",\"name\":\"GET /\",\"startTimeUnixNano\":\"1\",\"attributes\":[]}]}]}]}";
+    fs::write(folder.path().join("http.json"), spans).unwrap();
+    let (package, half, http) =
+        (("package.json", "input.unreadable"), ("half.jsonl.gz", "input.compressed"), ("http.json", "input.no_events"));
+    let runs: [UnreadRun<'_>; 5] = [
+        (&["audit", "-q", "-p", "p.yaml", "log.jsonl"], &[package, half, http]),
+        (&["diff", "p.yaml", "p.yaml", "log.jsonl"], &[package, half]),
+        (&["check", "p.yaml", "log.jsonl"], &[half, http]),
+        (&["inspect", "log.jsonl"], &[http]),
+        (&["init", "new.yaml", "--from", "log.jsonl", "--from"], &[half]),
+    ];
+    for (command, faults) in runs {
+        for (file, code) in faults {
+            let run = lictor(folder.path(), &[command, &[file]].concat());
+            let said = stdout(&run) + &stderr(&run);
+            assert_eq!(run.status.code(), Some(2), "{command:?} {file}: {said}");
+            assert!(said.contains(file) && said.contains(code), "{command:?} {file}: {said}");
+            if matches!(command[0], "audit" | "diff" | "check") {
+                let run = lictor(folder.path(), &[command, &[file, "--max-faults", "100"]].concat());
+                assert_ne!(run.status.code(), Some(2), "{command:?} {file}: {}", stderr(&run));
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_log_are_escaped_on_terminals() {
+    let folder = folder();
+    let log = "{\"kind\":\"tool_call\",\"tool\":\"evil\",\"session\":\"s\\u001b[2J\\nforged\",\
+               \"args\":{\"a\\nforged: 1\\u202e\":1}}\n\
+               {\"kind\":\"tool_call\",\"tool\":\"delete\\u001b[2J\\nforged\\u0085\\u2028x\",\"args\":{\"b\\nforged: 1\":1}}\n";
+    let name = if cfg!(unix) { "log\nforged: 1\n.jsonl" } else { "log-2.jsonl" };
+    fs::write(folder.path().join(name), log).unwrap();
+    fs::write(folder.path().join("q.yaml"), POLICY.replace("evil", "other")).unwrap();
+    let commands: [(&[&str], i32); 4] = [
+        (&["inspect", name], 0),
+        (&["diff", "p.yaml", "q.yaml", name], 1),
+        (&["check", "q.yaml", name], 0),
+        (&["init", "new.yaml", "--from", name], 0),
+    ];
+    let is_raw = |text: &str| {
+        text.contains(['\u{1b}', '\u{85}', '\u{2028}', '\u{202e}'])
+            || text.lines().any(|line| line.starts_with("forged"))
+    };
+    for (command, code) in commands {
+        let run = lictor(folder.path(), command);
+        assert_eq!(run.status.code(), Some(code), "{command:?}: {}", stderr(&run));
+        assert!(!is_raw(&stdout(&run)), "{command:?}: {}", stdout(&run));
+        assert!(!is_raw(&stderr(&run)), "{command:?}: {}", stderr(&run));
+    }
+    let policy = fs::read_to_string(folder.path().join("new.yaml")).unwrap();
+    assert!(!is_raw(&policy), "{policy}");
+    let run = lictor(folder.path(), &["check", "new.yaml"]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+}
+
+#[test]
+fn check_tells_paths_from_formulas() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("policies")).unwrap();
+    let run = lictor(folder.path(), &["check", "policies"]);
+    assert_eq!(run.status.code(), Some(2), "{}", stdout(&run));
+    assert!(stderr(&run).contains("is a folder"), "{}", stderr(&run));
+    let run = lictor(folder.path(), &["check", "policy"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    assert!(stderr(&run).contains("policy: no such file; read as a formula"), "{}", stderr(&run));
+    for formula in ["(policies)", "always policy"] {
+        let run = lictor(folder.path(), &["check", formula]);
+        assert_eq!((run.status.code(), &*stderr(&run)), (Some(0), ""), "{formula}");
+    }
+}
