@@ -92,7 +92,9 @@ fn check_payment_is_remembered(address: &str) {
 fn killed_gateway_loses_nothing_and_leaks_nothing() {
     let kills = std::env::var("LICTOR_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
     let folder = tempfile::tempdir().unwrap();
-    let section = format!("gateway: {{listen: '127.0.0.1:0', upstream: 'http://{}'}}\n", model());
+    // The session that pays is corrected after every kill.
+    let limits = "limits: {session_corrections: 1000}";
+    let section = format!("gateway: {{listen: '127.0.0.1:0', upstream: 'http://{}', {limits}}}\n", model());
     std::fs::write(folder.path().join("lictor.yaml"), format!("{POLICY}{section}")).unwrap();
     let start = || RunningGateway::start(folder.path(), &["serve", "--state", "state", "--log", "log", "--quiet"]);
     let mut running = start();
