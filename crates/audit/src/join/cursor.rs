@@ -23,8 +23,8 @@ pub(crate) struct JoinCursor {
     joined: HashSet<u32>,
     /// The persons with entries that the session has named.
     persons: HashSet<String>,
-    /// Whether some event has a time.
-    has_times: bool,
+    /// The time of the last event that has one.
+    last_time: Option<Time>,
 }
 
 /// The entries that are left at the end of a session.
@@ -44,7 +44,7 @@ impl JoinCursor {
             waiting: BTreeSet::new(),
             joined: HashSet::new(),
             persons: HashSet::new(),
-            has_times: false,
+            last_time: None,
             name,
         };
         let own = joins.of_session(&cursor.name);
@@ -65,10 +65,12 @@ impl JoinCursor {
 
     /// Returns the entries that come before an event, in the order of their times, those without a time first.
     pub(crate) fn take_before(&mut self, joins: &JoinEntries, judge: &Judge, event: &Event) -> Vec<u32> {
-        self.has_times |= event.time.is_some();
+        let last_time = self.last_time;
+        self.last_time = last_time.max(event.time);
         if let (Kind::ToolCall, Some(id)) = (&event.kind, &event.id) {
             let name = self.name.clone();
-            for number in joins.of_call(id, &name).filter(|number| !self.joined.contains(number)).collect::<Vec<_>>() {
+            let own = joins.of_call(id, &name).filter(|number| !self.joined.contains(number));
+            for number in own.filter(|number| joins.fits_call(*number, event, last_time)).collect::<Vec<_>>() {
                 match (joins.event(number).time, event.time) {
                     (Some(time), Some(now)) if time > now => self.admit(joins, number),
                     // It is the answer to this call, even if there are no times to say so.
@@ -108,7 +110,7 @@ impl JoinCursor {
     /// Ends the session.
     pub(crate) fn finish(&mut self) -> RemainingEntries {
         let left = std::mem::take(&mut self.waiting).into_iter().map(|(_, number)| number).collect();
-        match self.has_times {
+        match self.last_time.is_some() {
             true => RemainingEntries { after: left, ..RemainingEntries::default() },
             false => RemainingEntries { unplaced: left, ..RemainingEntries::default() },
         }

@@ -6,11 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_judge::guard::person;
+use lictor_logic::{Span, Time};
 
 use super::report::{JoinReport, UnmatchedEntry};
 
 /// How many unmatched entries a report names.
 const MAX_NAMED_ENTRIES: usize = 10;
+
+/// By how much the clock of the other system may be behind that of the log.
+const MAX_SKEW: Span = Span::from_seconds(60);
 
 /// All entries, by what they belong to. The threads of an audit share them.
 #[derive(Debug, Default)]
@@ -34,6 +38,9 @@ struct JoinEntry {
     lacks_times: AtomicBool,
     /// Whether calls of several sessions have its id.
     is_ambiguous: AtomicBool,
+    /// Why the call with its id is not the one that it means, if so.
+    is_too_early: AtomicBool,
+    is_of_other_tool: AtomicBool,
 }
 
 /// What an entry belongs to.
@@ -84,6 +91,8 @@ impl JoinEntries {
                 sessions: AtomicU32::new(0),
                 lacks_times: AtomicBool::new(false),
                 is_ambiguous: AtomicBool::new(false),
+                is_too_early: AtomicBool::new(false),
+                is_of_other_tool: AtomicBool::new(false),
             });
         }
         joins
@@ -124,6 +133,18 @@ impl JoinEntries {
     /// Notes that an entry was joined to one more session.
     pub(crate) fn note_joined(&self, number: u32) {
         self.entries[number as usize].sessions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether an entry with the id of a call is about that call, which comes after an event at `last`. Notes why it is
+    /// not.
+    pub(super) fn fits_call(&self, number: u32, call: &Event, last: Option<Time>) -> bool {
+        let entry = &self.entries[number as usize];
+        let is_of_other_tool = entry.event.tool.is_some() && entry.event.tool != call.tool;
+        // The call had no id yet. Placed before its call, the entry would look as new as the event before it.
+        let is_too_early = matches!((entry.event.time, last), (Some(time), Some(last)) if last.since(time) > MAX_SKEW);
+        entry.is_of_other_tool.fetch_or(is_of_other_tool, Ordering::Relaxed);
+        entry.is_too_early.fetch_or(is_too_early, Ordering::Relaxed);
+        !is_of_other_tool && !is_too_early
     }
 
     /// Notes that a session to which an entry belongs has no times to place it by.
@@ -171,6 +192,12 @@ impl JoinEntry {
         }
         if self.lacks_times.load(Ordering::Relaxed) {
             return "the log has no times to place it by; without a `time` it comes first";
+        }
+        if self.is_of_other_tool.load(Ordering::Relaxed) {
+            return "its `tool` is not that of the call with its id";
+        }
+        if self.is_too_early.load(Ordering::Relaxed) {
+            return "its `time` is before the event that precedes the call with its id";
         }
         match self.target {
             JoinTarget::Call if self.event.session.is_some() => "no call of its session has its id",

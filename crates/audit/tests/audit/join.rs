@@ -180,6 +180,24 @@ fn join_without_match_is_reported_with_place() {
     assert_eq!((&document["totals"]["joined"], &document["totals"]["unmatched"]), (&1.into(), &4.into()));
 }
 
+/// An approval that is older than its call can be, or is of another tool, allows nothing.
+#[test]
+fn join_of_other_call_is_refused() {
+    let log = r#"{"session":"a","kind":"user_message","text":"go","time":"2026-05-01T10:00:00Z"}
+{"session":"a","kind":"tool_call","tool":"refund","id":"c1","time":"2026-05-01T10:00:10Z"}
+"#;
+    let approved = |members: &str| {
+        let approval = format!("{{\"kind\":\"approval\",\"id\":\"c1\",{members}}}\n");
+        let report = run(REFUNDS, log, &approval, AuditOptions::default());
+        (report.findings.is_empty(), unmatched(&report).first().map(|(_, reason)| *reason))
+    };
+    assert_eq!(approved(r#""time":"2026-05-01T10:00:05Z""#), (true, None));
+    assert_eq!(approved(r#""time":"2026-05-01T09:59:30Z","tool":"refund""#), (true, None));
+    let early = "its `time` is before the event that precedes the call with its id";
+    assert_eq!(approved(r#""time":"1999-01-01T00:00:00Z""#), (false, Some(early)));
+    assert_eq!(approved(r#""tool":"other""#), (false, Some("its `tool` is not that of the call with its id")));
+}
+
 #[test]
 fn join_by_time_needs_times_in_log() {
     let log = chat("a", "c1");
