@@ -23,19 +23,34 @@ pub(super) const SESSION_KEYS: [&str; 11] = [
     "custom_id",
 ];
 
-/// Returns the session that a record names by a usual member: a text or a number, there or in its `metadata`.
+/// The same members in other spellings, in lower case and without `_` and `-`.
+const SPELLED_OTHERWISE: [&str; 6] = ["sessionid", "conversationid", "threadid", "chatid", "dialogid", "dialogueid"];
+
+/// Members of a record that hold such members.
+const CONTAINERS: [&str; 3] = ["metadata", "meta", "requestMetadata"];
+
+/// Returns the session that a record names by a usual member: a text, a number or an object with an `id`, there or in its
+/// `metadata`.
 pub(super) fn find_session(record: &Json) -> Option<Cow<'_, str>> {
-    [Some(record), record.get("metadata")].into_iter().flatten().find_map(find_member)
+    let within = CONTAINERS.iter().filter_map(|name| record.get(name));
+    std::iter::once(record).chain(within).find_map(find_member)
 }
 
 fn find_member(object: &Json) -> Option<Cow<'_, str>> {
-    SESSION_KEYS.iter().find_map(|key| name_of(object.get(key)?))
+    let usual = SESSION_KEYS.iter().find_map(|key| name_of(object.get(key)?));
+    let is_key = |key: &str| {
+        let letters = key.chars().filter(|letter| !matches!(letter, '_' | '-'));
+        SPELLED_OTHERWISE.contains(&letters.flat_map(char::to_lowercase).collect::<String>().as_str())
+    };
+    let otherwise = || object.as_object()?.iter().find_map(|(key, value)| name_of(value).filter(|_| is_key(key)));
+    usual.or_else(otherwise)
 }
 
 fn name_of(value: &Json) -> Option<Cow<'_, str>> {
     match value {
         Json::String(name) if !name.is_empty() => Some(Cow::Borrowed(name.as_str())),
         Json::Number(number) => Some(Cow::Owned(number.to_string())),
+        Json::Object(object) => name_of(object.get("id").filter(|id| !matches!(id, Json::Object(_)))?),
         _ => None,
     }
 }

@@ -104,7 +104,7 @@ fn read_approval(item: &Json) -> Event {
 /// Reads a call, and its answer if the item holds it.
 fn read_call(tool: &str, item: &Json) -> Vec<Event> {
     let id = item.text("call_id").or_else(|| item.text("id"));
-    let is_named = matches!(tool, "function" | "custom_tool" | "mcp");
+    let is_named = matches!(tool, "function" | "custom_tool" | "mcp" | "tool" | "function_tool");
     let name = item.text("name").filter(|_| is_named).unwrap_or(tool);
     let mut event = match (item.get("arguments"), item.get("input").filter(|_| tool == "custom_tool")) {
         (Some(arguments), _) => tool_call(id, Some(name), Some(arguments)),

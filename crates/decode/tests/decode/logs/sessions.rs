@@ -39,6 +39,21 @@ fn usual_keys_separate_sessions_of_message_lines() {
 }
 
 #[test]
+fn usual_keys_count_in_other_spellings() {
+    for (a, b) in [
+        (r#""session":{"id":"a"}"#, r#""session":{"id":"b"}"#),
+        (r#""SessionID":"a""#, r#""SessionID":"b""#),
+        (r#""session-id":"a""#, r#""session-id":"b""#),
+        (r#""dialog_id":"a""#, r#""dialog_id":"b""#),
+        (r#""meta":{"session":"a"}"#, r#""meta":{"session":"b"}"#),
+    ] {
+        let lines = [a, b].map(|key| format!(r#"{{{key},"role":"user","content":"yes"}}"#));
+        let decoded = decode(None, Format::OpenaiChat, &lines.each_ref().map(String::as_str));
+        assert_eq!(sessions(&decoded), ["a", "b"], "{a}");
+    }
+}
+
+#[test]
 fn usual_keys_separate_messages_of_frameworks() {
     let lines = [
         r#"{"type":"human","content":"yes","thread_id":"a"}"#,

@@ -62,6 +62,16 @@ fn call_without_tool_is_a_fault() {
     assert_eq!(faults, ["decode.unnamed_call"]);
 }
 
+#[test]
+fn call_item_of_responses_keeps_name_of_tool() {
+    for name in ["tool_call", "function_tool_call", "function_call"] {
+        let line = format!(
+            r#"{{"object":"response","id":"r1","output":[{{"type":"{name}","call_id":"c","name":"pay","arguments":"{{}}"}}]}}"#
+        );
+        assert_eq!(read(&[&line]), (vec![], vec!["pay".to_owned()]), "{name}");
+    }
+}
+
 /// Repeated histories, definitions, quotations and results are no unread calls.
 #[test]
 fn calls_that_were_read_are_no_faults() {
