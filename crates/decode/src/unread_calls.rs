@@ -74,14 +74,14 @@ const DATA: [&str; 16] = [
     "schema",
 ];
 
-/// Members with what somebody said, which may quote anything.
+/// Members with the words of a person or a model, which may quote anything.
 const SAID: [&str; 8] =
     ["content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "query", "question"];
 
 /// Decodes a format, and reports what looks like a call and never became an event.
 pub(super) struct UnreadCallChecker {
     inner: Box<dyn Decoder>,
-    /// Seeded, so that nobody can choose a name that hides another.
+    /// Seeded, so that an attacker cannot choose a name that hides another.
     hasher: RandomState,
     /// Hashes of the ids and of the names of the calls that became events.
     ids: HashSet<u64>,

@@ -5,7 +5,7 @@
 
 use crate::{Event, Kind};
 
-/// Characters that nobody sees.
+/// Characters that are invisible.
 const INVISIBLE: [char; 6] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{ad}'];
 
 /// Elements that programs insert. Elements with what the user typed, such as `<command-name>`, are not among them.

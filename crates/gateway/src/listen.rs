@@ -97,7 +97,7 @@ where
     let (shared, (began, mut has_begun)) = (Arc::clone(gateway), watch::channel(false));
     let service = service_fn(move |request: Request<Incoming>| {
         let (gateway, gate) = (Arc::clone(&shared), gate.clone());
-        // Nobody waits for it once the gateway stops.
+        // There is no receiver once the connection is being shut down.
         let _ = began.send(true);
         async move {
             let _answering = gate.answering();

@@ -147,6 +147,18 @@ impl Clone for Arena {
 }
 
 impl Arena {
+    /// Collects the atoms of a formula, each once, with `_` for variables.
+    pub(crate) fn collect_atoms(&self, f: Formula, atoms: &mut Vec<Atom>) {
+        if let Node::Fact(atom) = &self[f] {
+            let open = |term: &Term| if let Term::Var(_) = term { Term::Any } else { term.clone() };
+            let atom = Atom { name: atom.name.clone(), terms: atom.terms.iter().map(open).collect() };
+            if !atoms.contains(&atom) {
+                atoms.push(atom);
+            }
+        }
+        self[f].operands().iter().for_each(|operand| self.collect_atoms(*operand, atoms));
+    }
+
     /// The deepest nesting of a formula, in levels. Walks over formulas recurse, and this bounds their stack.
     pub const MAX_DEPTH: u32 = 300;
 

@@ -20,11 +20,9 @@ use crate::facts::{Fact, Facts};
 use crate::interval::Time;
 use crate::letter::read_letter;
 use crate::monitor::Monitor;
-use crate::probe::Probe;
 use crate::state::{Handle, Point};
 use crate::term::{Atom, Term};
 use crate::verdict::Verdict;
-use crate::witness::collect_atoms;
 
 /// The most states that a belief keeps; the lightest beyond it are lost.
 const MAX_POINTS: usize = 64;
@@ -117,14 +115,7 @@ impl BeliefMonitor {
             return Err(BeliefError { formula: monitor.text().to_owned() });
         }
         let compiled = &monitor.compiled;
-        let mut names: BTreeSet<Arc<str>> = monitor.patterns().map(|(_, pattern)| pattern.name.clone()).collect();
-        let mut atoms = Vec::new();
-        for probe in &compiled.probes {
-            if let Probe::Local { body, .. } = probe {
-                collect_atoms(&compiled.arena, *body, &mut atoms);
-            }
-        }
-        names.extend(atoms.into_iter().map(|atom| atom.name));
+        let names = monitor.fact_names();
         let mut cache = Cache::new(&compiled.skeleton, CacheLimits::DEFAULT);
         let start = cache.start(&compiled.skeleton, 0);
         Ok(BeliefMonitor { monitor, cache, start, names })
@@ -204,8 +195,7 @@ impl BeliefMonitor {
         for choice in choices.iter().filter(matters) {
             let alternatives = choice.alternatives();
             if worlds.len() * (alternatives.len() + 1) > MAX_COMBINATIONS {
-                let unknown = alternatives.iter().map(|(fact, _)| as_atom(fact));
-                let unknown: Vec<Atom> = unknown.collect();
+                let unknown: Vec<Atom> = alternatives.iter().map(|(fact, _)| as_atom(fact)).collect();
                 worlds.iter_mut().for_each(|(facts, _)| facts.unknown.extend(unknown.iter().cloned()));
                 continue;
             }

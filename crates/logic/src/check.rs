@@ -12,7 +12,7 @@ use crate::semantics::evaluate;
 use crate::term::{Atom, Term};
 use crate::value::Value;
 use crate::verdict::Verdict;
-use crate::witness::{Moment, Witness, collect_atoms};
+use crate::witness::{Moment, Witness};
 use crate::word::{Ending, Word};
 
 /// The result of checking a witness.
@@ -84,7 +84,7 @@ fn instantiate_formula(arena: &Arena, formula: Formula, witness: &Witness) -> (A
 /// Returns the positions, with every atom unknown that the witness does not mention.
 fn mask_trace(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witness) -> Vec<Facts> {
     let mut atoms = Vec::new();
-    collect_atoms(arena, formula, &mut atoms);
+    arena.collect_atoms(formula, &mut atoms);
     let mut positions: Vec<Facts> = Vec::new();
     let mut clock: Option<Time> = None;
     for (entry, moment) in trace.iter().take(witness.entries).enumerate() {
@@ -113,7 +113,7 @@ fn mask_trace(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witne
 fn continuations(arena: &Arena, formula: Formula, positions: &[Facts]) -> Vec<(Vec<Facts>, usize)> {
     const MAX_CONTINUATION_FACTS: usize = 5;
     let mut atoms = Vec::new();
-    collect_atoms(arena, formula, &mut atoms);
+    arena.collect_atoms(formula, &mut atoms);
     let facts: Vec<Fact> = atoms.iter().take(MAX_CONTINUATION_FACTS).map(example_fact).collect();
     let letter = |bits: usize| Facts {
         known: facts

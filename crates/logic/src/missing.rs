@@ -7,11 +7,9 @@ use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor_set::{Conclusion, Entry, MonitorId, MonitorSet};
 use crate::observation::Observation;
-use crate::probe::Probe;
 use crate::step_reader::StepReader;
 use crate::term::Atom;
 use crate::trace_state::TraceState;
-use crate::witness::collect_atoms;
 
 /// The most letter bits of a formula that can read a missing position: all combinations are followed.
 const MAX_MISSING_BITS: u32 = 12;
@@ -85,16 +83,7 @@ impl MonitorSet {
     fn all_unknown(&self) -> Facts {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         for Entry { monitor, .. } in self.entries.iter().flatten() {
-            names.extend(monitor.patterns().map(|(_, pattern)| pattern.name.clone()));
-            names.extend(monitor.data_names().iter().cloned());
-            let compiled = &monitor.compiled;
-            let mut atoms = Vec::new();
-            for probe in &compiled.probes {
-                if let Probe::Local { body, .. } = probe {
-                    collect_atoms(&compiled.arena, *body, &mut atoms);
-                }
-            }
-            names.extend(atoms.into_iter().map(|atom| atom.name));
+            names.append(&mut monitor.fact_names());
         }
         // Internal facts of monitors are no facts of a position; no formula can contain them.
         names.retain(|name| !name.starts_with('('));

@@ -1,5 +1,6 @@
 //! A compiled formula: immutable, shareable, deterministic.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::after::After;
@@ -239,6 +240,18 @@ impl Monitor {
             Probe::Pattern(pattern) => Some((bit as u8, pattern)),
             Probe::Local { .. } => None,
         })
+    }
+
+    /// Returns the names of the facts that it asks for.
+    pub(crate) fn fact_names(&self) -> BTreeSet<Arc<str>> {
+        let mut atoms = Vec::new();
+        for probe in &self.compiled.probes {
+            if let Probe::Local { body, .. } = probe {
+                self.compiled.arena.collect_atoms(*body, &mut atoms);
+            }
+        }
+        let patterns = self.patterns().map(|(_, pattern)| pattern.name.clone());
+        patterns.chain(self.data_names().iter().cloned()).chain(atoms.into_iter().map(|atom| atom.name)).collect()
     }
 
     /// Returns the value that the pattern of a letter bit binds, in a formula with one variable.

@@ -13,7 +13,7 @@ mod search;
 use std::sync::Arc;
 
 use crate::after::After;
-use crate::arena::{Arena, Node};
+use crate::arena::Arena;
 use crate::compile_error::CompileError;
 use crate::facts::{Fact, Facts};
 use crate::formula::Formula;
@@ -21,7 +21,7 @@ use crate::interval::Time;
 use crate::monitor::{Monitor, not_an_invariant, replace_in_always};
 use crate::monitor_set::Conclusion;
 use crate::sentence::Sentence;
-use crate::term::{Atom, Term};
+use crate::term::Atom;
 use crate::value::Value;
 use crate::verdict::Verdict;
 pub use budget::WitnessBudget;
@@ -262,16 +262,4 @@ impl Prover {
         let (basis, steps) = search.run(self.has_residuals);
         Some(Witness { verdict, binding: binding.to_vec(), entries, at_end, basis, steps })
     }
-}
-
-/// Collects the atoms of a formula, with `_` for variables.
-pub(crate) fn collect_atoms(arena: &Arena, f: Formula, atoms: &mut Vec<Atom>) {
-    if let Node::Fact(atom) = &arena[f] {
-        let open = |term: &Term| if let Term::Var(_) = term { Term::Any } else { term.clone() };
-        let atom = Atom { name: atom.name.clone(), terms: atom.terms.iter().map(open).collect() };
-        if !atoms.contains(&atom) {
-            atoms.push(atom);
-        }
-    }
-    arena[f].operands().iter().for_each(|operand| collect_atoms(arena, *operand, atoms));
 }

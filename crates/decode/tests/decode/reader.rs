@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lictor_decode::input::{Input, InputLimits};
-use lictor_decode::{DecodedEvents, Format, LogRecord};
+use lictor_decode::{DecodedEvents, Decoder, Format, LogRecord};
 use lictor_event::{Arguments, Event, write_time};
 use lictor_json::Json;
 
@@ -23,6 +23,18 @@ pub(crate) fn records(path: &Path) -> Vec<(u32, Json)> {
         }
     }
     records
+}
+
+/// Decodes lines of JSON as one file.
+pub(crate) fn decode_lines(mut decoder: Box<dyn Decoder>, lines: &[&str]) -> DecodedEvents {
+    let mut out = DecodedEvents::default();
+    for (index, line) in lines.iter().enumerate() {
+        let value = lictor_json::parse_str(line).unwrap();
+        let index = index as u32;
+        decoder.record(LogRecord { value, file: "chat.jsonl".into(), line: index + 1, index }, &mut out);
+    }
+    decoder.finish(&mut out);
+    out
 }
 
 /// The events of records, in one file of that name.

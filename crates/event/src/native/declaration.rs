@@ -1,5 +1,5 @@
-//! Events by which a person declares something: approvals, denials, consents, erasures. One that says something else than
-//! its kind, or not what it is about, would count for what nobody declared.
+//! Events by which a person declares something: approvals, denials, consents, erasures. One that contradicts its kind, or
+//! does not say what it is about, is refused: it would count for something that was never declared.
 
 use lictor_json::Json;
 

@@ -77,7 +77,7 @@ async fn approval_expires_with_patience() {
     impatient.journal = Journal::new(lines.clone());
     let world = impatient.start().await;
     let id = ask(&world, "s").await;
-    // Nobody lists the approvals meanwhile.
+    // The approvals are not listed meanwhile.
     let line = lines.wait_for("approval", 1).await.remove(0);
     assert_eq!((&line["approval"], &line["outcome"], &line["tool"]), (&json!(id), &json!("expired"), &json!("delete")));
     assert_eq!(line["properties"], json!(["ask-delete"]));

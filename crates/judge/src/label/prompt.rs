@@ -42,7 +42,7 @@ impl Prompts {
 pub(super) fn hash_prompt(event: &Event) -> Option<u64> {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let text = event.text.as_deref().filter(|_| event.kind == Kind::UserMessage)?.trim();
-    // Eight bytes at a time: every message is hashed, and one byte at a time took a tenth of an audit.
+    // Eight bytes at a time: every message is hashed, and one byte at a time took a twentieth of an audit.
     let fold = |hash: u64, word: u64| {
         let product = u128::from(hash ^ word) * u128::from(FACTOR);
         (product as u64) ^ (product >> 64) as u64

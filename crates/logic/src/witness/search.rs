@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::engine::WitnessEngine;
-use super::{Moment, WitnessBasis, WitnessBudget, WitnessStep, collect_atoms};
+use super::{Moment, WitnessBasis, WitnessBudget, WitnessStep};
 use crate::facts::{Fact, Facts, fits};
 use crate::interval::Time;
 use crate::sentence::Sentence;
@@ -72,7 +72,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         budget: &'a mut WitnessBudget,
     ) -> WitnessSearch<'a, E> {
         let mut atoms = Vec::new();
-        collect_atoms(&ground.arena, ground.formula, &mut atoms);
+        ground.arena.collect_atoms(ground.formula, &mut atoms);
         let mut numbers: FxHashMap<(Vec<Fact>, Vec<Atom>), u32> = FxHashMap::default();
         let mut contents = Vec::new();
         let mut entry = |moment: &Moment| match moment {

@@ -6,21 +6,14 @@ use lictor_decode::{DecodedEvents, Format, LogRecord};
 use lictor_json::{Json, Text};
 
 use crate::golden_files::golden_files;
-use crate::reader::records;
+use crate::reader::{decode_lines, records};
 
 fn decode(session_key: Option<&str>, format: Format, lines: &[&str]) -> DecodedEvents {
-    let mut decoder = match session_key {
+    let decoder = match session_key {
         Some(key) => format.decoder_by_session_key(key),
         None => format.decoder(),
     };
-    let mut out = DecodedEvents::default();
-    for (index, line) in lines.iter().enumerate() {
-        let value = lictor_json::parse_str(line).unwrap();
-        let index = index as u32;
-        decoder.record(LogRecord { value, file: "chat.jsonl".into(), line: index + 1, index }, &mut out);
-    }
-    decoder.finish(&mut out);
-    out
+    decode_lines(decoder, lines)
 }
 
 fn sessions(decoded: &DecodedEvents) -> Vec<&str> {

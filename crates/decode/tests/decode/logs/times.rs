@@ -1,18 +1,12 @@
 //! When events were: the usual members of a time, numbers of any unit, and the times of whole histories.
 
-use lictor_decode::{DecodedEvents, Format, LogRecord};
+use lictor_decode::{DecodedEvents, Format};
 use lictor_event::write_time;
 
+use crate::reader::decode_lines;
+
 fn decode(format: Format, lines: &[&str]) -> DecodedEvents {
-    let mut decoder = format.decoder();
-    let mut out = DecodedEvents::default();
-    for (index, line) in lines.iter().enumerate() {
-        let value = lictor_json::parse_str(line).unwrap();
-        let index = index as u32;
-        decoder.record(LogRecord { value, file: "chat.jsonl".into(), line: index + 1, index }, &mut out);
-    }
-    decoder.finish(&mut out);
-    out
+    decode_lines(format.decoder(), lines)
 }
 
 fn times(decoded: &DecodedEvents) -> Vec<String> {

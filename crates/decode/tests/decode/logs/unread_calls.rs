@@ -3,15 +3,13 @@
 use lictor_decode::Format;
 use lictor_event::Kind;
 
-use crate::reader::decode;
+use crate::reader::decode_lines;
 
 /// Returns the codes of the faults in a log, and the tools of its calls.
 fn read(lines: &[&str]) -> (Vec<&'static str>, Vec<String>) {
-    let records: Vec<_> =
-        lines.iter().zip(1..).map(|(line, number)| (number, lictor_json::parse_str(line).unwrap())).collect();
-    let values: Vec<_> = records.iter().map(|(_, value)| value.clone()).collect();
+    let values: Vec<_> = lines.iter().map(|line| lictor_json::parse_str(line).unwrap()).collect();
     let format = Format::detect(&values).unwrap_or_else(|| panic!("{lines:?}"));
-    let decoded = decode(format, "log.jsonl", &records);
+    let decoded = decode_lines(format.decoder(), lines);
     let calls = decoded.events.iter().filter(|event| event.kind == Kind::ToolCall);
     let calls = calls.map(|event| event.tool.as_deref().unwrap_or_default().to_owned()).collect();
     (decoded.faults.iter().map(|fault| fault.code).collect(), calls)
