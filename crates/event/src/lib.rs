@@ -10,6 +10,7 @@ pub mod annotator;
 mod answer;
 pub mod content_hash;
 mod kind;
+pub mod labeler;
 mod line;
 mod machine_turn;
 pub mod native;

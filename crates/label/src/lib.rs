@@ -1,0 +1,1 @@
+//! Labelers that answer a policy's questions about events, and the calibration of their answers.
