@@ -19,7 +19,8 @@ impl Judge {
     pub fn start(&mut self) -> SessionState {
         let counts = vec![ViolationCount::default(); self.properties().len()];
         let (standing, context) = (self.group.start(), label::Context::default());
-        SessionState { judge: self.id, standing, context, steps: 0, counts, lost: None }
+        let beliefs = self.risks.start();
+        SessionState { judge: self.id, standing, beliefs, context, steps: 0, counts, lost: None }
     }
 
     /// Whether a state belongs to this judge.
@@ -48,7 +49,7 @@ impl Judge {
     /// Advances the state of a session by an event.
     pub(crate) fn add_event(&mut self, state: &mut SessionState, event: &Event) {
         let labeled = self.label(state, event);
-        let mut violations = self.read(&mut state.standing, &labeled);
+        let (mut violations, _) = self.read_with_risks(&mut state.standing, &mut state.beliefs, &labeled);
         state.spare_lost(&mut violations);
         state.take(labeled.notes, &violations);
         self.recycle(labeled.labels, labeled.observation);
@@ -84,6 +85,8 @@ impl Judge {
     pub(crate) fn tick(&mut self, state: &mut SessionState, now: Time) -> Violations {
         let mut violations = Violations::default();
         self.group.tick(&mut state.standing, now, &self.provers.prepared, &mut violations);
+        let risks = self.risks.tick(&mut state.beliefs, now);
+        self.risks.weigh(&mut violations, &risks);
         state.spare_lost(&mut violations);
         state.count(&violations);
         violations

@@ -4,7 +4,7 @@ mod view;
 
 use std::sync::Arc;
 
-use lictor_logic::{Time, Value, WitnessBasis};
+use lictor_logic::{ChanceRange, Time, Value, WitnessBasis};
 use sha2::{Digest, Sha256};
 
 use lictor_event::{Kind, Source};
@@ -37,6 +37,8 @@ pub struct Finding {
     /// Whether these events prove it, or are the last ones at which the residual changed, because a proof would have
     /// taken too long.
     pub basis: WitnessBasis,
+    /// The risk by which it counts as violated, for a property that has one.
+    pub risk: Option<ChanceRange>,
     /// What still had to happen, in words, if an obligation was never met.
     pub owed: Option<String>,
     /// Why the policy accepts it.
@@ -122,6 +124,7 @@ impl Finding {
     pub fn basis_note(&self) -> Option<&'static str> {
         match self.basis {
             WitnessBasis::Proof => None,
+            _ if self.risk.is_some() => Some("by its risk: taken literally, the answers of labelers do not prove it"),
             _ => Some("incomplete: the search reached its budget; earlier events may matter too"),
         }
     }

@@ -14,6 +14,7 @@ mod monitor_group;
 pub mod observer;
 mod prepare;
 mod prepared;
+mod risk;
 mod saved;
 pub mod session;
 mod shared_history;
@@ -22,7 +23,7 @@ mod trail;
 
 use std::sync::Arc;
 
-use lictor_logic::{CacheLimits, Observation, Time, TraceState};
+use lictor_logic::{Belief, CacheLimits, Observation, Time, TraceState};
 
 use crate::finding::Finding;
 use crate::identity::Identity;
@@ -39,6 +40,7 @@ pub(crate) use monitor_group::{Restart, Violation, Violations};
 pub(crate) use prepared::{PreparedPolicy, Provers};
 pub(crate) use saved::SavedState;
 pub use saved::{HistoryKey, RestoreError, SavedHistories, TouchedHistory};
+use risk::RiskGroup;
 use shared_history::SharedHistories;
 pub use shared_history::{EnteredHistories, HistoryEvent};
 pub use state::{SessionState, ViolationCount};
@@ -52,6 +54,8 @@ pub struct Judge {
     id: Identity,
     /// The properties that are judged over single sessions.
     group: MonitorGroup,
+    /// The chances of the properties that have a risk.
+    risks: RiskGroup,
     /// The properties judged over more than one session, and their histories.
     shared: SharedHistories,
     labeler: Labeler,
@@ -81,15 +85,16 @@ impl Judge {
 
     /// Compiles a policy like [`new`](Judge::new), with other cache limits for each property.
     pub fn with_limits(policy: &Policy, limits: CacheLimits) -> Result<Judge, Vec<Problem>> {
-        let (prepared, mut groups) = prepare::prepare(policy, limits)?;
+        let (prepared, mut groups, risks) = prepare::prepare(policy, limits)?;
         let group = groups.remove(&History::Session).unwrap_or_else(|| MonitorGroup::new(limits));
-        Ok(Judge::over(Arc::new(prepared), group, SharedHistories::new(groups)))
+        Ok(Judge::over(Arc::new(prepared), group, risks, SharedHistories::new(groups)))
     }
 
-    fn over(prepared: Arc<PreparedPolicy>, group: MonitorGroup, shared: SharedHistories) -> Judge {
+    fn over(prepared: Arc<PreparedPolicy>, group: MonitorGroup, risks: RiskGroup, shared: SharedHistories) -> Judge {
         Judge {
             id: Identity::new(),
             group,
+            risks,
             shared,
             labeler: Labeler::default(),
             labels: Labels::default(),
@@ -103,7 +108,7 @@ impl Judge {
     /// sessions.
     #[must_use]
     pub fn fork(&self) -> Judge {
-        Judge::over(Arc::clone(self.prepared()), self.group.clone(), self.shared.fork())
+        Judge::over(Arc::clone(self.prepared()), self.group.clone(), self.risks.clone(), self.shared.fork())
     }
 
     /// The properties, in the order of the policy.
@@ -145,6 +150,24 @@ impl Judge {
         group.expire(standing, event.observation.time, prepared, &mut violations);
         group.observe(standing, &event.labels, &event.observation, prepared, &mut violations);
         violations
+    }
+
+    /// Advances a state and its beliefs by an event. Returns what the event violates, and the properties with a risk,
+    /// by number, for which that is unknown.
+    pub(crate) fn read_with_risks(
+        &mut self,
+        standing: &mut TraceState,
+        beliefs: &mut [Belief],
+        event: &LabeledEvent,
+    ) -> (Violations, Vec<usize>) {
+        let mut violations = self.read(standing, event);
+        if self.risks.is_empty() {
+            return (violations, Vec::new());
+        }
+        let plan = &self.provers.prepared.plan;
+        let risks = self.risks.read(beliefs, &event.labels, event.observation.time, plan);
+        let unknown = self.risks.weigh(&mut violations, &risks);
+        (violations, unknown)
     }
 
     /// Returns the next deadline of a session.

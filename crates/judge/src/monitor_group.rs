@@ -1,6 +1,6 @@
 //! Properties over the same history, advanced together by one engine.
 
-use lictor_logic::{After, CacheLimits, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
+use lictor_logic::{After, CacheLimits, ChanceRange, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
 use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
@@ -32,6 +32,8 @@ pub(crate) struct Violation {
     pub(crate) by: DecidedBy,
     /// The values of its variables, in order; `None` stands for all values never seen.
     pub(crate) binding: Vec<Option<Value>>,
+    /// The risk by which it counts as violated, for a property with one.
+    pub(crate) risk: Option<ChanceRange>,
 }
 
 /// The result of an event.
@@ -228,7 +230,7 @@ impl Violations {
                 self.restarts.push((property, binding.clone()));
             }
             if decided.verdict == Verdict::Violated {
-                self.broken.push(Violation { property, by, binding });
+                self.broken.push(Violation { property, by, binding, risk: None });
             }
         }
     }

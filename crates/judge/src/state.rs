@@ -1,6 +1,6 @@
 //! The state of one session: where every property is, what later facts depend on, and what was violated so far.
 
-use lictor_logic::TraceState;
+use lictor_logic::{Belief, TraceState};
 
 use crate::identity::Identity;
 use crate::label::{Context, Notes, Whose};
@@ -13,6 +13,8 @@ pub struct SessionState {
     /// The judge that it belongs to: the numbers of its states mean something else to every other one.
     pub(crate) judge: Identity,
     pub(crate) standing: TraceState,
+    /// The beliefs of the properties with a risk.
+    pub(crate) beliefs: Vec<Belief>,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,

@@ -1,5 +1,7 @@
 //! Checks that need the whole merged policy: facts in formulas, expressions over tables, suppressions.
 
+mod labeler;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -22,6 +24,7 @@ pub(super) fn check(merged: &MergedDraft, incomplete: bool, problems: &mut Probl
     for draft in &merged.properties {
         check_facts(draft, merged, problems);
     }
+    labeler::check_labelers(merged, problems);
     if !incomplete {
         check_suppressions(merged, problems);
     }

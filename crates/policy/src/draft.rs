@@ -7,11 +7,12 @@ use lictor_logic::{Arena, Formula};
 use super::policy_reader::PolicyReader;
 use super::policy_text::PolicyText;
 use super::yaml::{self, YamlNode};
-use super::{Category, FactDefinition, Place, Problems, Property, Purpose, Response, Tool};
+use super::{Category, FactDefinition, LabelBudget, LabelerDefinition, Place, Problems, Property, Purpose, Response, Tool};
 use lictor_json::{Json, Text};
 
 mod fact;
 mod formula;
+mod labeler;
 mod pattern;
 mod property;
 mod section;
@@ -38,6 +39,8 @@ pub(super) struct Draft {
     pub(super) tools: Vec<Tool>,
     pub(super) categories: Vec<Category>,
     pub(super) tables: Vec<TableDraft>,
+    pub(super) labelers: Vec<LabelerDefinition>,
+    pub(super) budget: Option<LabelBudget>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) changes: Vec<PropertyChange>,
@@ -93,7 +96,7 @@ pub(super) struct PropertyDraft {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 12] = [
+const FILE_KEYS: [&str; 14] = [
     "lictor",
     "name",
     "uses",
@@ -101,6 +104,8 @@ const FILE_KEYS: [&str; 12] = [
     "tools",
     "categories",
     "tables",
+    "labelers",
+    "budget",
     "facts",
     "properties",
     "change",
@@ -110,7 +115,7 @@ const FILE_KEYS: [&str; 12] = [
 ];
 
 /// Keys at the top of a block in a page.
-const PAGE_KEYS: [&str; 6] = ["purposes", "tools", "categories", "tables", "facts", "properties"];
+const PAGE_KEYS: [&str; 7] = ["purposes", "tools", "categories", "tables", "labelers", "facts", "properties"];
 
 impl Draft {
     /// Reads a text.
@@ -123,6 +128,8 @@ impl Draft {
             tools: Vec::new(),
             categories: Vec::new(),
             tables: Vec::new(),
+            labelers: Vec::new(),
+            budget: None,
             facts: Vec::new(),
             properties: Vec::new(),
             changes: Vec::new(),
@@ -160,9 +167,11 @@ impl Draft {
         self.tools = fields.get("tools").map(|node| reader.read_tools(node)).unwrap_or_default();
         self.categories = fields.get("categories").map(|node| reader.read_categories(node)).unwrap_or_default();
         self.tables = fields.get("tables").map(|node| reader.read_tables(node)).unwrap_or_default();
+        self.labelers = fields.get("labelers").map(|node| reader.read_labelers(node)).unwrap_or_default();
         self.facts = fields.get("facts").map(|node| reader.read_facts(node)).unwrap_or_default();
         self.properties = fields.get("properties").map(|node| reader.read_properties(node)).unwrap_or_default();
         if role == TextOrigin::File {
+            self.budget = fields.get("budget").map(|node| reader.read_budget(node));
             self.changes = fields.get("change").map(|node| reader.read_changes(node)).unwrap_or_default();
             self.suppressions = fields.get("suppress").map(|node| reader.read_suppressions(node)).unwrap_or_default();
         }

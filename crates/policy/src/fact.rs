@@ -2,6 +2,7 @@
 
 use lictor_json::{Json, Text};
 
+use crate::labeler::FactQuestion;
 use crate::place::Place;
 
 /// A fact that a policy defines.
@@ -31,8 +32,8 @@ pub struct FactCase {
     /// The values of the fact, as expressions, in the order of its parameters; an empty one is the group of that name
     /// in a regular expression of the tests.
     pub values: Vec<Text>,
-    /// A question that a model or a person answers, with the answer in the event's labels.
-    pub ask: Option<Text>,
+    /// A question that a labeler answers.
+    pub ask: Option<FactQuestion>,
     /// Its place in the policy.
     pub place: Place,
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use lictor_logic::{Arena, Spelling};
 use sha2::{Digest, Sha256};
 
-use super::{FactCase, FactDefinition, FactPattern, Policy, Property, RecordPurpose, Test};
+use super::{FactCase, FactDefinition, FactPattern, FactQuestion, LabelBudget, LabelerDefinition};
+use super::{Policy, Property, RecordPurpose, Test};
 use lictor_json::{Json, Text};
 
 impl Policy {
@@ -49,6 +50,10 @@ impl Policy {
                 .push(join_line("category", [quote(&category.name), pattern, quote_list(&category.words), identifies]));
         }
         names.extend(self.tables.iter().map(|(name, value)| join_line("table", [quote(name), value.to_string()])));
+        names.extend(self.labelers.iter().map(write_labeler));
+        if self.budget != LabelBudget::default() {
+            names.push(join_line("budget", [format!("{:?}", self.budget)]));
+        }
         names.extend(self.facts.iter().map(write_fact));
         for it in &self.suppressions {
             let until = it.until.map(|date| date.to_string()).unwrap_or_default();
@@ -104,6 +109,7 @@ fn write_property(property: &Property) -> String {
         after,
         history,
         mode,
+        risk,
         needs,
         place: _,
     } = property;
@@ -113,6 +119,9 @@ fn write_property(property: &Property) -> String {
         Err(_) => formula.to_string(),
     };
     let mut settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {history:?} {mode:?}");
+    if let Some(risk) = risk {
+        settings.push_str(&format!(" risk {risk}"));
+    }
     if !needs.is_empty() {
         let mut needs = needs.clone();
         needs.sort_unstable();
@@ -140,8 +149,23 @@ fn write_case(case: &FactCase) -> String {
         quote_optional(when),
         quote_optional(each),
         quote_list(values),
-        quote_optional(ask)
+        ask.as_ref().map_or_else(|| "null".into(), write_question)
     )
+}
+
+fn write_question(question: &FactQuestion) -> String {
+    let FactQuestion { statement, by, window, yes, no } = question;
+    let mut text = quote(statement);
+    if by.is_some() || *window > 0 || !yes.is_empty() || !no.is_empty() {
+        text.push_str(&format!(" by {} {window} {} {}", quote_optional(by), quote_list(yes), quote_list(no)));
+    }
+    text
+}
+
+fn write_labeler(labeler: &LabelerDefinition) -> String {
+    let LabelerDefinition { name, source, calibration, timeout, calls_per_hour, place: _ } = labeler;
+    let limits = format!("{timeout:?} {calls_per_hour:?}");
+    join_line("labeler", [quote(name), format!("{source:?}"), quote_optional(calibration), limits])
 }
 
 fn write_test(test: &Test) -> String {

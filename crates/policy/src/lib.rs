@@ -7,6 +7,7 @@ pub mod expression;
 mod fact;
 mod fingerprint;
 pub mod glob;
+mod labeler;
 mod lint;
 mod load;
 mod merge;
@@ -24,6 +25,7 @@ pub mod vocabulary;
 mod yaml;
 
 pub use fact::{FactCase, FactDefinition, FactPattern, Test, Trigger};
+pub use labeler::{Allowance, FactQuestion, LabelBudget, LabelerDefinition, LabelerSource};
 pub use lictor_logic::After;
 pub use lint::lint;
 pub use place::Place;

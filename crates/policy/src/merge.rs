@@ -253,6 +253,8 @@ impl<'a> Merger<'a> {
         merge_items(&mut merged.tools, theirs.tools, own.tools, &mut conflicts);
         merge_items(&mut merged.categories, theirs.categories, own.categories, &mut conflicts);
         merge_items(&mut merged.tables, theirs.tables, own.tables, &mut conflicts);
+        merge_items(&mut merged.labelers, theirs.labelers, own.labelers, &mut conflicts);
+        merged.budget = merged.budget.or(theirs.budget);
         merge_items(&mut merged.facts, theirs.facts, own.facts, &mut conflicts);
         merge_items(&mut merged.properties, theirs.properties, own.properties, &mut conflicts);
         merged.suppressions.extend(theirs.suppressions);
@@ -293,6 +295,7 @@ impl<'a> Merger<'a> {
             property.after = settings.after.unwrap_or(property.after);
             property.history = settings.history.unwrap_or(property.history);
             property.mode = settings.mode.unwrap_or(property.mode);
+            property.risk = settings.risk.or(property.risk);
             if let Some(needs) = &settings.needs {
                 property.needs.clone_from(needs);
             }
@@ -314,6 +317,8 @@ impl<'a> Merger<'a> {
             tools: merged.tools,
             categories: merged.categories,
             tables: merged.tables.into_iter().map(|table| (table.name, table.value)).collect(),
+            labelers: merged.labelers,
+            budget: merged.budget.unwrap_or_default(),
             facts: merged.facts.into_iter().map(|defined| defined.definition).collect(),
             properties: merged.properties.into_iter().map(|stated| Arc::new(stated.property)).collect(),
             suppressions: merged.suppressions.into_iter().map(|(_, _, suppression)| suppression).collect(),

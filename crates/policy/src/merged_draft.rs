@@ -5,6 +5,7 @@ use std::ops::Range;
 use lictor_logic::nearest;
 
 use crate::draft::{Draft, FactDraft, PropertyDraft, TableDraft};
+use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::policy::{Category, Purpose, Suppression, Tool};
 use crate::policy_text::PolicyText;
 use lictor_json::Text;
@@ -17,6 +18,8 @@ pub(super) struct MergedDraft {
     pub(super) tools: Vec<Tool>,
     pub(super) categories: Vec<Category>,
     pub(super) tables: Vec<TableDraft>,
+    pub(super) labelers: Vec<LabelerDefinition>,
+    pub(super) budget: Option<LabelBudget>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) suppressions: Vec<(PolicyText, Range<usize>, Suppression)>,
@@ -32,6 +35,8 @@ impl MergedDraft {
             tools: draft.tools,
             categories: draft.categories,
             tables: draft.tables,
+            labelers: draft.labelers,
+            budget: draft.budget,
             facts: draft.facts,
             properties: draft.properties,
             suppressions: suppressions.collect(),
@@ -62,6 +67,7 @@ pub(super) struct OwnCounts {
     pub(super) tools: usize,
     pub(super) categories: usize,
     pub(super) tables: usize,
+    pub(super) labelers: usize,
     pub(super) facts: usize,
     pub(super) properties: usize,
 }
@@ -73,6 +79,7 @@ impl OwnCounts {
             tools: merged.tools.len(),
             categories: merged.categories.len(),
             tables: merged.tables.len(),
+            labelers: merged.labelers.len(),
             facts: merged.facts.len(),
             properties: merged.properties.len(),
         }

@@ -7,6 +7,7 @@ use lictor_json::{Json, Text};
 use crate::effect::{Effects, guess_from_name};
 use crate::fact::FactDefinition;
 use crate::glob::Glob;
+use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::place::Place;
 use crate::policy_text::PolicyText;
 use crate::problem::Problems;
@@ -26,6 +27,10 @@ pub struct Policy {
     pub categories: Vec<Category>,
     /// Named values that expressions may look into.
     pub tables: Vec<(Text, Json)>,
+    /// Those who answer questions about events.
+    pub labelers: Vec<LabelerDefinition>,
+    /// What asking them may cost.
+    pub budget: LabelBudget,
     /// Facts beyond the built-in ones.
     pub facts: Vec<FactDefinition>,
     /// The properties that must hold.

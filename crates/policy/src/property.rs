@@ -1,7 +1,7 @@
 //! Properties: what must hold, how bad a violation is, and what to do about it.
 
 use lictor_json::Text;
-use lictor_logic::After;
+use lictor_logic::{After, Chance};
 
 use crate::place::Place;
 
@@ -30,6 +30,9 @@ pub struct Property {
     pub history: History,
     /// Whether it decides anything, or only reports.
     pub mode: Mode,
+    /// The risk of a step from which on it is answered as if it violated the property. With one, answers of labelers
+    /// count by their chances; without one, as they were said.
+    pub risk: Option<Chance>,
     /// Evidence that it cannot be judged without: facts of which an audit must see at least one, anywhere in the logs.
     pub needs: Vec<Text>,
     /// Its place in the policy.

@@ -99,12 +99,18 @@ purposes: {p: {basis: contract, necessary: [email], survives_erasure: true, word
 tools: {t: {purposes: [p], effects: [read], erases: args.a, consents: {subject: args.a, purpose: [p], explicit: true}, withdraws: {subject: args.a, purpose: p}}}
 categories: {c: {pattern: a, words: [b], identifies: true}}
 tables: {x: [1]}
+labelers:
+  m: {endpoint: \"http://h/v1\", model: m, key: K, calibration: m.json, timeout: 2s, calls: 9/h}
+  q: {log: true, calibration: m.json}
+budget: {event: {calls: 1, tokens: 2, time: 3s}, session: {calls: 1}, hour: {calls: 1}}
 facts:
   f(v): {on: tool_call(t), where: {args.a: [x, 1]}, when: args.a == 1, each: args.b, v: it}
   g: [{on: [user_message]}, {when: failed}]
-  h: {ask: is it so, of: user_message}
+  h: {ask: is it so, of: user_message, by: m, window: 1, examples: {yes: [a], no: [b]}}
+  k: {ask: is it this, by: q}
 properties:
   - {id: i, says: s, formula: always !f, source: s, remedy: r, severity: low, respond: ask, unknown: warn, after: reset, history: agent, mode: shadow}
+  - {id: j, formula: always !h, risk: 0.5}
 change: {gdpr/data-minimisation: {severity: low}}
 suppress: [{property: i, session: s, reason: r, until: 2027-01-31}]
 ";

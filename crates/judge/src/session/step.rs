@@ -168,7 +168,7 @@ impl Session {
         for property in 0..judge.properties().len() {
             let live = judge.live_verdict(&mut state, property);
             if live == Verdict::Inconclusive && judge.end_verdict(&mut state, property) == Verdict::Violated {
-                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new() };
+                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new(), risk: None };
                 let mut finding = self.trail.finding(judge.provers(), &broken, TrailEnd::Nothing);
                 finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();

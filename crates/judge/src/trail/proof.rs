@@ -52,6 +52,11 @@ impl Case<'_> {
         let trace: Vec<Moment> = self.trail.moments.some(from..recorded, names, &is_asked).chain(later).collect();
         let mut find = |prover: &mut Prover| prover.find_within(&trace, at_end, &bound, &mut budget);
         let witness = provers.of(self.broken.property).and_then(&mut find);
+        if witness.is_none() && self.broken.risk.is_some() {
+            // The answers as they were said do not prove it; their chances do.
+            let later = self.later.moments(names, is_asked);
+            return self.finding_without_search(&prepared.properties[self.broken.property], &bound, later);
+        }
         let count = witness.as_ref().map_or(0, |witness| witness.steps.len()) as u64;
         budget.spend(TrailBudget::PER_WITNESS_EVENT * count);
         self.trail.budget.set(budget);
@@ -117,6 +122,7 @@ impl Case<'_> {
             binding: bound.into_iter().map(|(name, value)| (Text::new(name), value)).collect(),
             witness,
             basis,
+            risk: self.broken.risk,
             owed: None,
             suppressed: None,
             fingerprint: String::new(),

@@ -11,7 +11,10 @@ use lictor_event::Kind;
 use lictor_json::Text;
 
 /// The keys of a case that are not values of the fact.
-const CASE_KEYS: [&str; 6] = ["on", "where", "when", "each", "ask", "of"];
+const CASE_KEYS: [&str; 9] = ["on", "where", "when", "each", "ask", "of", "by", "window", "examples"];
+
+/// The keys of a case that belong to `ask`.
+const QUESTION_KEYS: [&str; 4] = ["of", "by", "window", "examples"];
 
 const EXAMPLE: &str =
     "such as `big_order(amount): {on: tool_call(order), when: args.amount > 100, amount: args.amount}`";
@@ -110,6 +113,7 @@ impl PolicyReader<'_> {
         let when = expression(self, "when", "`when`");
         let each = expression(self, "each", "`each`");
         let ask = fields.get("ask").and_then(|node| self.read_text(node, "`ask`")).map(Text::from);
+        let ask = ask.map(|statement| self.read_question(statement, &fields));
         let mut values = Vec::new();
         for parameter in parameters.iter().filter(|_| fields.get("ask").is_none()) {
             match fields.get(parameter) {
@@ -145,9 +149,14 @@ impl PolicyReader<'_> {
     /// Checks that a fact with `ask` has no other condition: only a label answers its question.
     fn check_ask(&mut self, node: &YamlNode, fields: &Fields<'_>, signature: &FactSignature) {
         if fields.get("ask").is_none() {
-            if let Some(span) = fields.key_span("of") {
-                let message = "`of` belongs to `ask`".to_owned();
-                self.report_error(span, "policy.key-combination", message, Some("write `on:` here".to_owned()));
+            for key in QUESTION_KEYS {
+                // A fact may have a value of that name.
+                let is_value = signature.parameters.iter().any(|parameter| parameter == key);
+                if let Some(span) = fields.key_span(key).filter(|_| !is_value) {
+                    let message = format!("`{key}` belongs to `ask`");
+                    let hint = (key == "of").then(|| "write `on:` here".to_owned());
+                    self.report_error(span, "policy.key-combination", message, hint);
+                }
             }
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lictor_logic::{Arena, Formula, Monitor};
+use lictor_logic::{Arena, Chance, Formula, Monitor};
 
 use super::PropertyDraft;
 use crate::policy_reader::{Fields, PolicyReader};
@@ -48,6 +48,7 @@ pub(crate) struct PropertySettings {
     pub(crate) after: Option<After>,
     pub(crate) history: Option<History>,
     pub(crate) mode: Option<Mode>,
+    pub(crate) risk: Option<Chance>,
     pub(crate) needs: Option<Vec<Text>>,
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct SuppressionDraft {
 }
 
 /// The keys of settings, both of a property and of a change.
-const SETTING_KEYS: [&str; 7] = ["severity", "respond", "unknown", "after", "history", "mode", "needs"];
+const SETTING_KEYS: [&str; 8] = ["severity", "respond", "unknown", "after", "history", "mode", "risk", "needs"];
 
 const EXAMPLE: &str = "such as `- {id: no-deletes, formula: always !tool_call(\"delete_all\")}`";
 
@@ -137,6 +138,7 @@ impl PolicyReader<'_> {
             after: settings.after.unwrap_or(usual),
             history: settings.history.unwrap_or_default(),
             mode: settings.mode.unwrap_or(Mode::Enforce),
+            risk: settings.risk,
             needs: settings.needs.unwrap_or_default(),
             place: node.place(self.source),
         };
@@ -170,6 +172,7 @@ impl PolicyReader<'_> {
             after: fields.get("after").and_then(|node| self.read_word(node, "`after`", &AFTERS)),
             history: fields.get("history").and_then(|node| self.read_word(node, "`history`", &HISTORIES)),
             mode: fields.get("mode").and_then(|node| self.read_word(node, "a mode", &MODES)),
+            risk: fields.get("risk").and_then(|node| self.read_risk(node)),
             needs: fields.get("needs").map(|node| self.read_needs(node)),
         }
     }

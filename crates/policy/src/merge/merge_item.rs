@@ -1,7 +1,7 @@
 //! Merges lists of named definitions.
 
 use crate::draft::{FactDraft, PropertyDraft, TableDraft};
-use crate::{Category, FactDefinition, Place, Purpose, Tool};
+use crate::{Category, FactDefinition, LabelerDefinition, Place, Purpose, Tool};
 use lictor_json::Text;
 
 /// Two definitions that differ.
@@ -72,6 +72,19 @@ impl MergeItem for Category {
     }
     fn agrees(&self, other: &Category) -> bool {
         *self == Category { place: self.place.clone(), ..other.clone() }
+    }
+}
+
+impl MergeItem for LabelerDefinition {
+    const WHAT: &'static str = "the labeler";
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn place(&self) -> &Place {
+        &self.place
+    }
+    fn agrees(&self, other: &LabelerDefinition) -> bool {
+        *self == LabelerDefinition { place: self.place.clone(), ..other.clone() }
     }
 }
 

@@ -45,7 +45,8 @@ fn policy_sections_are_all_read() {
     assert_eq!(fact("item").cases[0].each.as_deref(), Some("args.items"));
     assert_eq!(fact("pushed").cases.len(), 2);
     assert_eq!(fact("pushed").cases[1].tests[0].any, [FactPattern::Glob("*git push*".into())]);
-    assert_eq!(fact("angry").cases[0].ask.as_deref(), Some("the user complains"));
+    let question = fact("angry").cases[0].ask.as_ref().unwrap();
+    assert_eq!((question.statement.as_str(), &question.by), ("the user complains", &None));
     assert_eq!(fact("angry").cases[0].on[0].kind, "user_message");
 }
 
