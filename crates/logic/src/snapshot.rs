@@ -87,6 +87,12 @@ pub struct SnapshotError {
     message: String,
 }
 
+impl SnapshotError {
+    pub(crate) fn new(message: String) -> SnapshotError {
+        SnapshotError { message }
+    }
+}
+
 impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -4,6 +4,8 @@
 //! [`Member`]; with unknown facts it has several, one for each resolution. Inside a cache a residual is a number;
 //! outside it is a [`PortableResidual`], which needs no arena.
 
+mod canonical;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -140,7 +142,7 @@ fn common_verdict(mut verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 }
 
 /// A residual with its own norms.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct PortableResidual {
     /// Its norms, operands first; a norm refers to its operands by their index in this list.
     nodes: Vec<NormNode>,

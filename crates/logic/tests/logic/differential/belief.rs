@@ -1,7 +1,8 @@
 //! Beliefs, against all worlds that the chances of facts make, one by one.
 
 use lictor_logic::{
-    After, BeliefMonitor, Chance, ChanceRange, Choice, Fact, Facts, Monitor, MonitorSet, Spelling, Time, Verdict,
+    After, Arena, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Choice, Fact, Facts, Monitor, MonitorSet,
+    Spelling, Time, Verdict,
 };
 
 use crate::differential::generate::{Fragment, Pair, generate};
@@ -176,6 +177,84 @@ fn belief_is_sum_over_all_worlds() {
         }
     }
     assert!(compared > 10_000 && doubtful > 1_000, "{compared} compared, {doubtful} in doubt");
+}
+
+/// A restored belief continues like the original, in a monitor that learnt its states in another order.
+#[test]
+fn belief_snapshot_continues_without_a_difference() {
+    let (mut compared, mut open) = (0, 0);
+    for fragment in [Fragment::Mixed, Fragment::Timed, Fragment::Unknown] {
+        for number in 0..1_000 {
+            let pair = generate(fragment, number);
+            let trace = doubt(&pair, &mut Random::new(number));
+            let new = || BeliefMonitor::new(Monitor::new(&pair.arena, pair.f).unwrap()).unwrap();
+            let (mut monitor, mut other) = (new(), new());
+            // The other monitor reads the trace backwards first, so that it learns states in another order.
+            let mut learning = other.start();
+            for (entry, choices) in trace.iter().rev() {
+                if let Entry::Position(facts) = entry {
+                    other.step(&mut learning, &Facts { time: None, ..facts.clone() }, choices);
+                }
+            }
+            let mut belief = monitor.start();
+            let mut copy = other.start();
+            for (entry, choices) in &trace {
+                let snapshot = monitor.snapshot(&belief);
+                assert_eq!(other.snapshot(&copy), snapshot, "{fragment:?} {number}");
+                let text = serde_json::to_string(&snapshot).unwrap();
+                let read: BeliefSnapshot = serde_json::from_str(&text).unwrap();
+                assert_eq!(read, snapshot, "{text}");
+                copy = other.restore(&read).unwrap();
+                let (risk, same) = match entry {
+                    Entry::Position(facts) => {
+                        (monitor.step(&mut belief, facts, choices), other.step(&mut copy, facts, choices))
+                    }
+                    Entry::Tick(time) => (monitor.tick(&mut belief, *time), other.tick(&mut copy, *time)),
+                };
+                assert_eq!(risk, same, "{fragment:?} {number}");
+                assert_eq!(monitor.violated_at_end(&belief), other.violated_at_end(&copy));
+                compared += 1;
+                open += usize::from(belief.len() > 1);
+            }
+        }
+    }
+    assert!(compared > 5_000 && open > 300, "{compared} compared, {open} with several states");
+}
+
+/// A belief of another formula, of another version or with weights that are not one is refused.
+#[test]
+fn belief_snapshot_of_another_formula_is_refused() {
+    let new = |text: &str, after: After| {
+        let mut arena = Arena::new();
+        let formula = arena.parse(text).unwrap();
+        BeliefMonitor::new(Monitor::with_after(&arena, formula, after).unwrap()).unwrap()
+    };
+    let mut monitor = new("G(p -> O q)", After::Latch);
+    let mut belief = monitor.start();
+    let half = Choice::new(Fact::new("q", []), Chance::new(0.5).unwrap());
+    monitor.step(&mut belief, &Facts::default(), &[half]);
+    let snapshot = monitor.snapshot(&belief);
+    let refusal = |snapshot: &BeliefSnapshot, text: &str, after: After| {
+        new(text, after).restore(snapshot).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(refusal(&snapshot, "G !p", After::Latch).contains("is not one of `G !p`"));
+    assert!(refusal(&snapshot, "G(p -> O q)", After::Each).contains("is not one of"));
+    let text = serde_json::to_string(&snapshot).unwrap();
+    let change = |from: &str, to: &str| -> BeliefSnapshot {
+        assert!(text.contains(from), "{text}");
+        serde_json::from_str(&text.replacen(from, to, 1)).unwrap()
+    };
+    let half = (1u64 << 62).to_string();
+    let cases = [
+        (change("\"version\":1", "\"version\":9"), "unsupported version 9"),
+        (change(&half, "77"), "is damaged"),
+        (change(&half, "18446744073709551615"), "is damaged"),
+        (change("\"times\":[]", "\"times\":[0]"), "is damaged"),
+    ];
+    for (damaged, expected) in cases {
+        let error = refusal(&damaged, "G(p -> O q)", After::Latch);
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 /// Chances 0 and 1 make a plain run.

@@ -1,0 +1,229 @@
+//! The weights of the states of one formula, or of one binding of it, and how a position moves them.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::letters::WeightedLetter;
+use crate::after::After;
+use crate::cache::Cache;
+use crate::chance::{ChanceRange, ONE, multiply};
+use crate::interval::Time;
+use crate::monitor::Monitor;
+use crate::state::{Handle, Point};
+use crate::verdict::Verdict;
+
+/// The most states that a distribution keeps; the lightest beyond it are lost.
+pub(super) const MAX_POINTS: usize = 64;
+
+/// States with their weights. Together with what is lost, the weights are one.
+#[derive(Clone, Debug)]
+pub(super) struct Distribution {
+    pub(super) points: Vec<WeightedPoint>,
+    pub(super) lost: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct WeightedPoint {
+    pub(super) point: Point,
+    /// Whether the formula was violated on the way here.
+    pub(super) broken: Broken,
+    pub(super) weight: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Broken {
+    No,
+    /// It depends on unknown facts.
+    Maybe,
+    Yes,
+}
+
+/// How much of a distribution a position breaks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BrokenMass {
+    pub(super) least: u64,
+    pub(super) most: u64,
+    /// The weight that could break here.
+    pub(super) whole: u64,
+}
+
+impl BrokenMass {
+    /// Returns the probability that the position breaks what could break here.
+    pub(super) fn risk(self, lost: u64) -> ChanceRange {
+        ChanceRange::share(self.least, self.most, self.whole, lost)
+    }
+}
+
+impl Distribution {
+    pub(super) fn single(point: Point) -> Distribution {
+        Distribution { points: vec![WeightedPoint { point, broken: Broken::No, weight: ONE }], lost: 0 }
+    }
+
+    /// Returns the range of the points for which something holds, by the two ends of each.
+    pub(super) fn range(&self, mut holds: impl FnMut(&WeightedPoint) -> (bool, bool)) -> ChanceRange {
+        let (mut least, mut most) = (0u64, self.lost);
+        for point in &self.points {
+            let (surely, maybe) = holds(point);
+            least += u64::from(surely) * point.weight;
+            most = most.saturating_add(u64::from(maybe) * point.weight);
+        }
+        ChanceRange::from_weights(least, most)
+    }
+
+    /// Returns the probability that the formula was violated so far.
+    pub(super) fn violated(&self) -> ChanceRange {
+        self.range(|point| (point.broken == Broken::Yes, point.broken != Broken::No))
+    }
+
+    /// Drops the lightest points if there are too many. Points of one weight go together, because their order depends
+    /// on the order in which states were learnt.
+    fn bound(&mut self) {
+        self.points.retain(|point| point.weight > 0);
+        if self.points.len() <= MAX_POINTS {
+            return;
+        }
+        let mut weights: Vec<u64> = self.points.iter().map(|point| point.weight).collect();
+        weights.sort_unstable_by(|a, b| b.cmp(a));
+        let heaviest_dropped = weights[MAX_POINTS];
+        let lost: u64 = weights.iter().filter(|weight| **weight <= heaviest_dropped).sum();
+        self.points.retain(|point| point.weight > heaviest_dropped);
+        self.lost += lost;
+    }
+}
+
+/// Steps the points of a formula, with the start state of its valuation.
+pub(super) struct PointStepper<'a> {
+    pub(super) monitor: &'a Monitor,
+    pub(super) cache: &'a mut Cache,
+    pub(super) start: &'a Point,
+    pub(super) time: Time,
+}
+
+impl PointStepper<'_> {
+    /// Reads a position that has one of several letters. Returns what it breaks.
+    pub(super) fn step(&mut self, distribution: &mut Distribution, letters: &[WeightedLetter]) -> BrokenMass {
+        // Without doubt there is one state and one letter, and nothing to merge.
+        if let ([only], [letter]) = (&mut distribution.points[..], letters)
+            && letter.weight == ONE
+        {
+            let whole = u64::from(self.is_counted(only)) * only.weight;
+            let (point, surely, maybe) = self.advance(only, letter);
+            only.broken = only.broken.max(broken_by(surely, maybe));
+            only.point = point;
+            return BrokenMass { least: u64::from(surely) * whole, most: u64::from(maybe) * whole, whole };
+        }
+        let mut mass = BrokenMass::default();
+        let mut merged = PointTable::default();
+        for from in std::mem::take(&mut distribution.points) {
+            mass.whole += u64::from(self.is_counted(&from)) * from.weight;
+            let mut rest = from.weight;
+            for letter in letters {
+                let weight = multiply(from.weight, letter.weight);
+                rest -= weight;
+                let (point, surely, maybe) = self.advance(&from, letter);
+                mass.least += u64::from(surely) * weight;
+                mass.most += u64::from(maybe) * weight;
+                merged.add(WeightedPoint { point, broken: from.broken.max(broken_by(surely, maybe)), weight });
+            }
+            distribution.lost += rest;
+        }
+        distribution.points = merged.points;
+        distribution.bound();
+        mass
+    }
+
+    /// Whether a position can break a point: a violation that latches breaks once.
+    fn is_counted(&self, from: &WeightedPoint) -> bool {
+        self.monitor.after != After::Latch || from.broken != Broken::Yes
+    }
+
+    /// Steps one state. Returns the next, and whether the position surely, or maybe, violates the formula.
+    fn advance(&mut self, from: &WeightedPoint, letter: &WeightedLetter) -> (Point, bool, bool) {
+        let WeightedPoint { point: from, broken, .. } = from;
+        let WeightedLetter { bits, unknown, .. } = *letter;
+        let (skeleton, cache) = (&self.monitor.compiled.skeleton, &mut *self.cache);
+        let verdict = cache.verdict(skeleton, from);
+        // A satisfied binding continues to its own end.
+        let rests = verdict == Verdict::Violated || verdict == Verdict::Satisfied && !skeleton.quantified;
+        if rests && self.monitor.after == After::Latch {
+            // A formula that nothing satisfies is violated by the first position.
+            let is_new = verdict == Verdict::Violated && *broken != Broken::Yes;
+            return (from.clone(), is_new, is_new);
+        }
+        let target = cache.step(skeleton, from, bits, unknown, self.time);
+        let verdict = cache.verdict(skeleton, &target);
+        let surely = verdict == Verdict::Violated;
+        // A state that may have been violated before stays so; only what is new counts.
+        let maybe =
+            cache.may_be_violated(skeleton, &target) && cache.may_break(skeleton, from, bits, unknown, self.time);
+        let target = match self.monitor.after {
+            After::Each if surely || maybe => {
+                cache.step_excused(skeleton, from, (bits | self.monitor.excuse, unknown), self.time, !surely)
+            }
+            After::Reset if verdict.is_definite() => self.start.clone(),
+            After::Latch | After::Reset | After::Each => target,
+        };
+        (target, surely, surely || maybe)
+    }
+
+    /// Expires the deadlines before the time.
+    pub(super) fn expire(&mut self, distribution: &mut Distribution) {
+        if distribution.points.iter().all(|weighted| weighted.point.times.is_empty()) {
+            return;
+        }
+        let skeleton = &self.monitor.compiled.skeleton;
+        let mut merged = PointTable::default();
+        for mut weighted in std::mem::take(&mut distribution.points) {
+            if let Some(point) = self.cache.expire(skeleton, &weighted.point, self.time) {
+                let verdict = self.cache.verdict(skeleton, &point);
+                let may_be_violated = self.cache.may_be_violated(skeleton, &point);
+                weighted.broken = weighted.broken.max(broken_by(verdict == Verdict::Violated, may_be_violated));
+                let restarts = self.monitor.after == After::Reset && verdict.is_definite();
+                weighted.point = if restarts { self.start.clone() } else { point };
+            }
+            merged.add(weighted);
+        }
+        distribution.points = merged.points;
+    }
+}
+
+fn broken_by(surely: bool, maybe: bool) -> Broken {
+    match (surely, maybe) {
+        (true, _) => Broken::Yes,
+        (false, true) => Broken::Maybe,
+        (false, false) => Broken::No,
+    }
+}
+
+/// Points without duplicates, in the order in which they were found.
+#[derive(Default)]
+pub(super) struct PointTable {
+    pub(super) points: Vec<WeightedPoint>,
+    /// The places of cached states without times, by state and whether they are broken.
+    places: FxHashMap<(u32, u8), usize>,
+}
+
+impl PointTable {
+    pub(super) fn add(&mut self, new: WeightedPoint) {
+        let place = match new.point.id() {
+            Some(id) => *self.places.entry((id, new.broken as u8)).or_insert(self.points.len()),
+            None => self.points.iter().position(|known| known.is_same(&new)).unwrap_or(self.points.len()),
+        };
+        match self.points.get_mut(place) {
+            Some(known) => known.weight += new.weight,
+            None => self.points.push(new),
+        }
+    }
+}
+
+impl WeightedPoint {
+    pub(super) fn is_same(&self, other: &WeightedPoint) -> bool {
+        let same_state = match (&self.point.handle, &other.point.handle) {
+            (Handle::Cached(a), Handle::Cached(b)) => a == b,
+            (Handle::Loose(a), Handle::Loose(b)) => a == b,
+            _ => false,
+        };
+        same_state && self.broken == other.broken && self.point.times[..] == other.point.times[..]
+    }
+}
