@@ -28,10 +28,14 @@
 //! assert_eq!(Shouting.answer(&inquiry)[0].says, AnswerValue::Yes);
 //! ```
 
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
 use lictor_json::Text;
 use lictor_logic::Fact;
 
-use crate::{Answer, Event};
+use crate::{Answer, AnswerValue, Event};
 
 /// Answers questions about events.
 pub trait Labeler: Send + Sync {
@@ -54,12 +58,23 @@ pub struct Question {
     pub yes: Vec<Text>,
     /// Texts of which it is false.
     pub no: Vec<Text>,
+    /// The name of the labeler that is asked.
+    pub by: Text,
+    /// How many events before are shown to it.
+    pub window: u32,
 }
 
 impl Question {
     /// Returns a question without examples.
     pub fn new(fact: Fact, statement: impl Into<Text>) -> Question {
-        Question { fact, statement: statement.into(), yes: Vec::new(), no: Vec::new() }
+        let (yes, no, by, window) = (Vec::new(), Vec::new(), Text::default(), 0);
+        Question { fact, statement: statement.into(), yes, no, by, window }
+    }
+
+    /// Returns the question for the labeler of a name, which is shown some events before.
+    #[must_use]
+    pub fn asked_of(self, by: Text, window: u32) -> Question {
+        Question { by, window, ..self }
     }
 
     /// Returns the question with examples.
@@ -99,5 +114,115 @@ impl<'a> Inquiry<'a> {
     #[must_use]
     pub fn after(self, before: &'a [Event]) -> Inquiry<'a> {
         Inquiry { before, ..self }
+    }
+}
+
+/// The labelers of a policy, by their names.
+#[derive(Clone, Default)]
+pub struct Labelers {
+    list: Vec<(Text, Arc<dyn Labeler>)>,
+}
+
+impl fmt::Debug for Labelers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.list.iter().map(|(name, labeler)| (name, labeler.version()))).finish()
+    }
+}
+
+impl Labelers {
+    /// Returns labelers by their names.
+    pub fn new(list: impl IntoIterator<Item = (Text, Arc<dyn Labeler>)>) -> Labelers {
+        Labelers { list: list.into_iter().collect() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether there is a labeler of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.list.iter().any(|(known, _)| known == name)
+    }
+
+    /// Asks the labelers about an event and adds their answers to it; `before` are the events right before it. It never
+    /// fails and never panics: a question without a proper answer gets [`AnswerValue::Failed`].
+    pub fn answer(&self, tenant: &str, event: &mut Event, before: &[Event], questions: &[Question]) {
+        for (name, labeler) in &self.list {
+            let asked: Vec<Question> = questions.iter().filter(|it| it.by == *name).cloned().collect();
+            let window = asked.iter().map(|question| question.window as usize).max();
+            let Some(window) = window else { continue };
+            let before = &before[before.len().saturating_sub(window)..];
+            let inquiry = Inquiry::new(event, &asked).of_tenant(tenant).after(before);
+            let given = catch_unwind(AssertUnwindSafe(|| labeler.answer(&inquiry))).unwrap_or_default();
+            let answers = asked.into_iter().map(|Question { fact, .. }| {
+                let mut own = given.iter().filter(|answer| answer.fact == fact);
+                match (own.next(), own.next()) {
+                    (Some(answer), None) => match &answer.by {
+                        Some(_) => answer.clone(),
+                        None => answer.clone().by(labeler.version()),
+                    },
+                    // No answer, or several, which leaves it open which one counts.
+                    _ => Answer::new(fact, AnswerValue::Failed).by(labeler.version()),
+                }
+            });
+            event.answers.extend(answers.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    /// Answers in one of the ways in which a labeler can.
+    struct ScriptedLabeler(fn(&Inquiry<'_>) -> Vec<Answer>);
+
+    impl Labeler for ScriptedLabeler {
+        fn version(&self) -> &str {
+            "scripted@1"
+        }
+
+        fn answer(&self, inquiry: &Inquiry<'_>) -> Vec<Answer> {
+            (self.0)(inquiry)
+        }
+    }
+
+    fn threatens() -> Fact {
+        Fact::new("threatens", [])
+    }
+
+    fn ask(script: fn(&Inquiry<'_>) -> Vec<Answer>, before: &[Event]) -> Vec<Answer> {
+        let labelers = Labelers::new([(Text::from("small"), Arc::new(ScriptedLabeler(script)) as _)]);
+        let question = Question::new(threatens(), "the user threatens somebody");
+        let mut event = Event::new(Kind::UserMessage);
+        labelers.answer("", &mut event, before, &[question.asked_of("small".into(), 2)]);
+        event.answers
+    }
+
+    #[test]
+    fn labeler_failure_leaves_fact_unknown() {
+        let failures: [fn(&Inquiry<'_>) -> Vec<Answer>; 4] = [
+            |_| panic!("the labeler has a bug"),
+            |_| Vec::new(),
+            |_| vec![Answer::new(Fact::new("other", []), AnswerValue::Yes)],
+            |_| [AnswerValue::Yes, AnswerValue::No].map(|says| Answer::new(threatens(), says)).into(),
+        ];
+        for failure in failures {
+            assert_eq!(ask(failure, &[]), [Answer::new(threatens(), AnswerValue::Failed).by("scripted@1")]);
+        }
+    }
+
+    #[test]
+    fn labeler_sees_its_window_only() {
+        let before: Vec<Event> = (0..5).map(|seq| Event { seq: Some(seq), ..Event::default() }).collect();
+        let script = |inquiry: &Inquiry<'_>| {
+            let seen: Vec<_> = inquiry.before.iter().map(|event| event.seq).collect();
+            let says = if seen == [Some(3), Some(4)] { AnswerValue::Yes } else { AnswerValue::No };
+            vec![Answer::new(threatens(), says)]
+        };
+        assert_eq!(ask(script, &before)[0].says, AnswerValue::Yes);
+        assert_eq!(ask(script, &before[..1])[0].says, AnswerValue::No);
     }
 }

@@ -4,7 +4,7 @@
 
 use lictor_event::Event;
 use lictor_json::Text;
-use lictor_logic::{Facts, Time, Verdict};
+use lictor_logic::{Facts, MonitorId, Time, Verdict};
 use lictor_policy::Suppression;
 
 use crate::finding::Finding;
@@ -108,6 +108,8 @@ impl Judge {
             return Verdict::Violated;
         }
         match self.monitor(property).filter(|_| !state.is_lost(property)) {
+            // Its risk may still reach what the property allows.
+            Some(_) if self.has_risk(property) => Verdict::Inconclusive,
             Some(id) => self.group.verdict(&mut state.standing, id),
             None => Verdict::Inconclusive,
         }
@@ -129,10 +131,20 @@ impl Judge {
         match self.monitor(property) {
             _ if verdict != Verdict::Inconclusive || state.is_lost(property) => verdict,
             None => Verdict::Satisfied,
-            Some(id) => match self.group.end(&mut state.standing, id) {
+            Some(id) => match self.verdict_at_end(state, property, id) {
                 Verdict::Violated if self.prepared().formulas[property].is_timed => Verdict::Inconclusive,
                 verdict => verdict,
             },
+        }
+    }
+
+    /// Returns the verdict on an open property if the session ends here, deadlines included.
+    fn verdict_at_end(&mut self, state: &mut SessionState, property: usize, id: MonitorId) -> Verdict {
+        match self.risk_at_end(state, property) {
+            None => self.group.end(&mut state.standing, id),
+            Some((risk, threshold)) if risk.least >= threshold => Verdict::Violated,
+            Some((risk, threshold)) if risk.most < threshold => Verdict::Satisfied,
+            Some(_) => Verdict::Inconclusive,
         }
     }
 

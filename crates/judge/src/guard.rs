@@ -8,6 +8,7 @@
 //! person is not part of the trace. Once approved, it is judged again, against the trace as it is then. A forwarded
 //! call that was never carried out stays in the trace; the caller reports that by an event.
 
+mod ask;
 mod denial;
 mod histories;
 mod numbers;
@@ -20,7 +21,7 @@ mod restored;
 mod saved;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use lictor_logic::{Span, Time};
@@ -33,6 +34,7 @@ use crate::observer::{Feed, FeedEntry};
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
 use lictor_event::annotator::Annotators;
+use lictor_event::labeler::Labelers;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_policy::{Mode, Response};
@@ -116,6 +118,8 @@ pub struct Guard {
     sessions: HashMap<Text, Box<GuardedSession>>,
     /// Answer questions about every event before it is judged.
     annotators: Arc<Annotators>,
+    /// Answer the questions of the policy.
+    labelers: Labelers,
     /// Where decisions and findings are published.
     feed: Option<Feed>,
 }
@@ -149,19 +153,31 @@ struct GuardedSession {
     next: Option<i64>,
     /// How many approval ids were generated.
     asked: u64,
+    /// The events that questions may look back at. They are not saved.
+    recent: VecDeque<Event>,
 }
 
 impl Guard {
     /// Returns a guard without sessions.
     pub fn new(judge: Judge, options: GuardOptions) -> Guard {
         let annotators = Arc::default();
-        Guard { decider: Decider { judge, options, skew: None }, sessions: HashMap::new(), annotators, feed: None }
+        let labelers = Labelers::default();
+        let decider = Decider { judge, options, skew: None };
+        Guard { decider, sessions: HashMap::new(), annotators, labelers, feed: None }
     }
 
     /// Asks annotators about every event before it is judged.
     #[must_use]
     pub fn annotated_by(mut self, annotators: Arc<Annotators>) -> Guard {
         self.annotators = annotators;
+        self
+    }
+
+    /// Asks labelers the questions of the policy about every event before it is judged, as far as the answers can still
+    /// change a verdict.
+    #[must_use]
+    pub fn labeled_by(mut self, labelers: Labelers) -> Guard {
+        self.labelers = labelers;
         self
     }
 
@@ -194,9 +210,12 @@ impl Guard {
     ) -> Decision {
         let mut event = event.into();
         self.annotators.annotate(std::slice::from_mut(&mut event));
-        let Guard { decider, sessions, .. } = self;
+        let Guard { decider, sessions, labelers, .. } = self;
         let name = event.session.clone().unwrap_or_default();
         let guarded = sessions.entry(name).or_insert_with_key(|name| Box::new(decider.begin(name)));
+        if !labelers.is_empty() {
+            decider.ask_labelers(guarded, labelers, &mut event);
+        }
         let decision = decider.decide(guarded, event, capabilities, now);
         self.publish(&[], std::slice::from_ref(&decision));
         decision
@@ -289,13 +308,14 @@ impl Decider {
         decision.settled = settled;
         decision.gap = gap;
         guarded.session.keep(MAX_SESSION_MOMENTS);
+        self.remember(guarded, &decision);
         decision
     }
 
     fn begin(&mut self, name: &Text) -> GuardedSession {
         let session = Session::new(&mut self.judge, name.clone());
         let session = if self.options.content { session.showing_content() } else { session };
-        GuardedSession { session, pending: Vec::new(), next: None, asked: 0 }
+        GuardedSession { session, pending: Vec::new(), next: None, asked: 0, recent: VecDeque::new() }
     }
 
     fn judged(&mut self, guarded: &mut GuardedSession, event: Event, context: DecideContext<'_>) -> Decision {

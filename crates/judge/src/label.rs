@@ -29,7 +29,7 @@ pub(crate) use plan::Plan;
 
 use effect::read_definitions;
 use lictor_event::content_hash;
-use lictor_event::{Answer, AnswerValue, Arguments, Event, Kind, is_machine_turn};
+use lictor_event::{AnswerValue, Arguments, Event, Kind, is_machine_turn};
 use lictor_json::Text;
 use lictor_policy::effect::Effects;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
@@ -406,9 +406,12 @@ fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
     }
     let mut opinions = Opinions::default();
     stated.chain(facts).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::Yes));
-    for Answer { fact, says, .. } in &event.answers {
-        if let Some(name) = plan.id(&fact.name) {
-            opinions.add(name, &fact.values, *says);
+    for denied in event.labels.iter().filter_map(|label| plan.id(label.strip_prefix('!')?)) {
+        opinions.add(denied, &[], AnswerValue::No);
+    }
+    for answer in &event.answers {
+        if let Some(name) = plan.id(&answer.fact.name) {
+            opinions.add_answer(name, answer);
         }
     }
     opinions.label(labels);

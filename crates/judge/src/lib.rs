@@ -14,6 +14,7 @@ mod monitor_group;
 pub mod observer;
 mod prepare;
 mod prepared;
+mod question;
 mod risk;
 mod saved;
 pub mod session;
@@ -23,7 +24,7 @@ mod trail;
 
 use std::sync::Arc;
 
-use lictor_logic::{Belief, CacheLimits, Observation, Time, TraceState};
+use lictor_logic::{Belief, CacheLimits, Chance, ChanceRange, Observation, Time, TraceState};
 
 use crate::finding::Finding;
 use crate::identity::Identity;
@@ -38,9 +39,9 @@ use lictor_policy::{History, Policy, Problem, Property};
 use monitor_group::MonitorGroup;
 pub(crate) use monitor_group::{Restart, Violation, Violations};
 pub(crate) use prepared::{PreparedPolicy, Provers};
+use risk::RiskGroup;
 pub(crate) use saved::SavedState;
 pub use saved::{HistoryKey, RestoreError, SavedHistories, TouchedHistory};
-use risk::RiskGroup;
 use shared_history::SharedHistories;
 pub use shared_history::{EnteredHistories, HistoryEvent};
 pub use state::{SessionState, ViolationCount};
@@ -168,6 +169,17 @@ impl Judge {
         let risks = self.risks.read(beliefs, &event.labels, event.observation.time, plan);
         let unknown = self.risks.weigh(&mut violations, &risks);
         (violations, unknown)
+    }
+
+    /// Whether a property has a risk.
+    pub(crate) fn has_risk(&self, property: usize) -> bool {
+        self.risks.has(property)
+    }
+
+    /// Returns the risk that a session violates a property by its end, and the risk that the property allows; none if it
+    /// has none.
+    pub(crate) fn risk_at_end(&self, state: &SessionState, property: usize) -> Option<(ChanceRange, Chance)> {
+        self.risks.risk_at_end(&state.beliefs, property)
     }
 
     /// Returns the next deadline of a session.

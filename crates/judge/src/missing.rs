@@ -27,6 +27,8 @@ impl Judge {
         };
         let prepared = self.prepared();
         for (property, is_lost) in lost.iter_mut().enumerate() {
+            // A missing event has no chances.
+            *is_lost |= prepared.properties[property].risk.is_some();
             *is_lost |= prepared.properties[property].history != History::Session;
             *is_lost |= prepared.formulas[property].measures_time && !is_dated;
         }

@@ -2,19 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lictor_logic::{Arena, CacheLimits, Formula, Interval, Monitor, Node, Unary};
+use lictor_logic::{Arena, BeliefMonitor, CacheLimits, Formula, Interval, Monitor, Node, Unary};
 
 use super::monitor_group::MonitorGroup;
 use super::prepared::{PreparedPolicy, PropertyFormula};
 use crate::identity::Identity;
 use crate::label::{Plan, collect_names};
+use crate::risk::RiskGroup;
 use lictor_policy::{History, Policy, Problem, Property};
 
 /// The properties by the history they are judged over.
 pub(super) type MonitorGroups = BTreeMap<History, MonitorGroup>;
 
 /// Compiles a policy. Returns the problems of all properties that cannot be judged.
-pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedPolicy, MonitorGroups), Vec<Problem>> {
+pub(super) fn prepare(
+    policy: &Policy,
+    limits: CacheLimits,
+) -> Result<(PreparedPolicy, MonitorGroups, RiskGroup), Vec<Problem>> {
+    let mut risks = RiskGroup::default();
     let mut groups = MonitorGroups::from([(History::Session, MonitorGroup::new(limits))]);
     let (mut problems, mut formulas, mut monitors) = (Vec::new(), Vec::new(), Vec::new());
     let mut wide = BTreeSet::new();
@@ -27,6 +32,14 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedP
                 }
                 let (measures_time, counts_positions) =
                     (has(&arena, formula, &Node::measures_time), has(&arena, formula, &counts_positions));
+                if let Some(threshold) = property.risk {
+                    match BeliefMonitor::new(monitor.clone()) {
+                        Ok(belief) => risks.add(number, threshold, belief),
+                        Err(error) => {
+                            problems.push(Problem::new(&property.place, "policy.risk", error.to_string()));
+                        }
+                    }
+                }
                 let after = property.after;
                 formulas.push(PropertyFormula {
                     arena,
@@ -66,7 +79,7 @@ pub(super) fn prepare(policy: &Policy, limits: CacheLimits) -> Result<(PreparedP
         wide,
         asked,
     };
-    Ok((prepared, groups))
+    Ok((prepared, groups, risks))
 }
 
 /// Whether a formula has a node that matches.

@@ -4,11 +4,16 @@
 //! the property allows violates it, and one whose risk is below does not, whatever the answers say taken literally. If
 //! unknown facts let the risk be on either side, it is unknown. The monitor finds witnesses.
 
-use lictor_logic::{Belief, BeliefMonitor, Chance, ChanceRange, Time};
+use std::sync::Arc;
+
+use lictor_logic::{Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Time};
 
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
 use crate::monitor_group::{Violation, Violations};
+use crate::saved::RestoreError;
+use lictor_json::Text;
+use lictor_policy::Property;
 
 /// The properties with a risk, and their beliefs' monitors.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +95,38 @@ impl RiskGroup {
     pub(crate) fn risk_at_end(&self, beliefs: &[Belief], property: usize) -> Option<(ChanceRange, Chance)> {
         let (it, belief) = self.properties.iter().zip(beliefs).find(|(it, _)| it.property == property)?;
         Some((it.monitor.risk_at_end(belief), it.threshold))
+    }
+
+    /// Returns beliefs as data that survives a restart, by the names of their properties.
+    pub(crate) fn save(&self, beliefs: &[Belief], properties: &[Arc<Property>]) -> Vec<(Text, BeliefSnapshot)> {
+        let saved =
+            |(it, belief): (&RiskProperty, &Belief)| (properties[it.property].id.clone(), it.monitor.snapshot(belief));
+        self.properties.iter().zip(beliefs).map(saved).collect()
+    }
+
+    /// Restores beliefs of the same policy.
+    pub(crate) fn restore(
+        &mut self,
+        saved: &[(Text, BeliefSnapshot)],
+        properties: &[Arc<Property>],
+    ) -> Result<Vec<Belief>, RestoreError> {
+        let restored = self.properties.iter_mut().map(|it| {
+            let id = &properties[it.property].id;
+            let refuse = |why: &str| RestoreError::new(format!("the chances of `{id}` cannot be restored: {why}"));
+            let (_, saved) = saved.iter().find(|(name, _)| name == id).ok_or_else(|| refuse("they are missing"))?;
+            it.monitor.restore(saved).map_err(|error| refuse(&error.to_string()))
+        });
+        restored.collect()
+    }
+
+    /// Restores beliefs of another policy; those of other formulas start anew.
+    pub(crate) fn migrate(&mut self, saved: &[(Text, BeliefSnapshot)], properties: &[Arc<Property>]) -> Vec<Belief> {
+        let migrated = self.properties.iter_mut().map(|it| {
+            let id = &properties[it.property].id;
+            let known = saved.iter().find(|(name, _)| name == id);
+            known.and_then(|(_, saved)| it.monitor.restore(saved).ok()).unwrap_or_else(|| it.monitor.start())
+        });
+        migrated.collect()
     }
 
     /// Replaces what the monitors found of properties with a risk by what their risks say. Returns the properties, by

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use lictor_logic::{Snapshot, Time};
+use lictor_logic::{BeliefSnapshot, Snapshot, Time};
 use serde::{Deserialize, Serialize};
 
 use super::prepared::PreparedPolicy;
@@ -241,6 +241,9 @@ pub(crate) struct SavedState {
     /// The properties that missing events made undecidable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lost: Vec<Text>,
+    /// The beliefs of the properties with a risk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    beliefs: Vec<(Text, BeliefSnapshot)>,
 }
 
 impl Judge {
@@ -252,6 +255,7 @@ impl Judge {
             steps: state.steps,
             counts: broken.map(|(property, tally)| (property.id.clone(), tally.first, tally.count)).collect(),
             lost: self.lost_names(state),
+            beliefs: self.risks.save(&state.beliefs, self.properties()),
         }
     }
 
@@ -269,9 +273,10 @@ impl Judge {
             };
             *tally = ViolationCount { first: *first, count: *count };
         }
+        let beliefs = self.risks.restore(&saved.beliefs, &self.provers.prepared.properties)?;
         let lost = self.lost_places(&saved.lost, &[]);
         let (judge, context) = (self.id, Context::load(&saved.context));
-        Ok(SessionState { judge, standing, context, steps: saved.steps, counts, lost })
+        Ok(SessionState { judge, standing, beliefs, context, steps: saved.steps, counts, lost })
     }
 
     /// Restores a session state of another policy, and returns the numbers of the properties that start here.
@@ -288,8 +293,9 @@ impl Judge {
             })
         };
         let counts = self.properties().iter().enumerate().map(tally).collect();
+        let beliefs = self.risks.migrate(&saved.beliefs, &self.provers.prepared.properties);
         let lost = self.lost_places(&saved.lost, &begun);
         let (judge, context) = (self.id, Context::load(&saved.context));
-        Ok((SessionState { judge, standing, context, steps: saved.steps, counts, lost }, begun))
+        Ok((SessionState { judge, standing, beliefs, context, steps: saved.steps, counts, lost }, begun))
     }
 }

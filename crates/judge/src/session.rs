@@ -71,6 +71,10 @@ impl Session {
         &self.trail.session
     }
 
+    pub(crate) fn state(&self) -> &SessionState {
+        &self.state
+    }
+
     /// How many events it has.
     pub fn steps(&self) -> u32 {
         self.state.steps

@@ -8,6 +8,7 @@
 //! An unknown fact has no chance. It stays a set of possibilities within each state, and makes ranges wider.
 
 mod distribution;
+mod end;
 mod letters;
 mod snapshot;
 

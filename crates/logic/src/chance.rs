@@ -74,6 +74,18 @@ impl ChanceRange {
         ChanceRange { least: Chance::from_weight(least), most: Chance::from_weight(most) }
     }
 
+    /// Returns the probability of an event given that a part of it did not happen before.
+    pub(crate) fn beyond(self, before: ChanceRange) -> ChanceRange {
+        let least = self.least.0.saturating_sub(before.most.0);
+        let most = self.most.0.saturating_sub(before.least.0);
+        let share = |part: u64, whole: u64| match whole {
+            0 => u64::from(part > 0) * ONE,
+            _ => ((u128::from(part.min(whole)) << 63) / u128::from(whole)) as u64,
+        };
+        // The whole is what was not violated before.
+        ChanceRange::from_weights(share(least, ONE - before.least.0), share(most, ONE - before.most.0))
+    }
+
     /// Returns the range of a share of a whole that is at least `whole`, and of which `lost` is not known.
     pub(crate) fn share(least: u64, most: u64, whole: u64, lost: u64) -> ChanceRange {
         let divide = |part: u64, whole: u64, up: bool| match whole {

@@ -7,7 +7,9 @@ use lictor_logic::{Arena, Formula};
 use super::policy_reader::PolicyReader;
 use super::policy_text::PolicyText;
 use super::yaml::{self, YamlNode};
-use super::{Category, FactDefinition, LabelBudget, LabelerDefinition, Place, Problems, Property, Purpose, Response, Tool};
+use super::{
+    Category, FactDefinition, LabelBudget, LabelerDefinition, Place, Problems, Property, Purpose, Response, Tool,
+};
 use lictor_json::{Json, Text};
 
 mod fact;

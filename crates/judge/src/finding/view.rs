@@ -25,6 +25,9 @@ pub struct FindingView<'a> {
     /// Only if the witness is no proof.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness_basis: Option<&'static str>,
+    /// Only for a property with a risk: the least and the most that it may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<[f64; 2]>,
     owed: Option<&'a str>,
     suppressed: Option<&'a str>,
     fingerprint: &'a str,
@@ -71,6 +74,7 @@ impl<'a> FindingView<'a> {
             binding: values(&finding.binding),
             witness: finding.witness.iter().map(ProofView::of).collect(),
             witness_basis: finding.basis_note().map(|_| finding.basis.name()),
+            risk: finding.risk.map(|risk| [risk.least.to_f64(), risk.most.to_f64()]),
             owed: finding.owed.as_deref(),
             suppressed: finding.suppressed.as_deref(),
             fingerprint: &finding.fingerprint,

@@ -8,7 +8,7 @@ use crate::finding::{DecidedBy, Finding};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{self as json, Json};
-use lictor_logic::WitnessBasis;
+use lictor_logic::{Chance, ChanceRange, WitnessBasis};
 use lictor_policy::{Property, Response};
 
 const ACTIONS: [Action; 5] = [Action::Forward, Action::Steer, Action::Redact, Action::Ask, Action::Block];
@@ -94,10 +94,20 @@ fn finding_of(line: &Json, property: &Arc<Property>, event: &Event) -> Finding {
         binding: Vec::new(),
         witness: Vec::new(),
         basis: WitnessBasis::default(),
+        risk: line.get("risk").and_then(read_risk),
         owed: line.text("owed").map(str::to_owned),
         suppressed: line.text("suppressed").map(Into::into),
         fingerprint: line.text("fingerprint").unwrap_or_default().to_owned(),
     }
+}
+
+/// Reads a range as [`FindingView`](crate::finding::FindingView) writes it.
+fn read_risk(value: &Json) -> Option<ChanceRange> {
+    let end = |place: usize| match value.as_array()?.get(place)? {
+        Json::Number(number) => Chance::new(number.as_f64()).ok(),
+        _ => None,
+    };
+    Some(ChanceRange { least: end(0)?, most: end(1)? })
 }
 
 fn refusal(text: &str) -> Refusal {

@@ -1,5 +1,6 @@
 //! The guard's state of a session, as data that survives a restart.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use lictor_logic::Time;
@@ -101,7 +102,8 @@ impl Guard {
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
             pending.push(PendingEvent { id, event, asked, until });
         }
-        let guarded = GuardedSession { pending, next: saved.next, asked: saved.asked, session };
+        let guarded =
+            GuardedSession { pending, next: saved.next, asked: saved.asked, session, recent: VecDeque::new() };
         self.sessions.insert(guarded.session.name().clone(), Box::new(guarded));
         Ok(())
     }

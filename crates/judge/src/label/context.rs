@@ -143,6 +143,11 @@ impl Context {
         self.open.iter().position(|(open, _)| open == id)
     }
 
+    /// Returns the tool whose call a result answers.
+    pub(crate) fn answered_tool(&self, event: &Event) -> Option<&str> {
+        self.answered_by(event).and_then(|place| self.open.get(place)).map(|(_, call)| call.tool.as_str())
+    }
+
     /// Notes that events are missing here: later events may refer to them.
     pub(crate) fn miss(&mut self) {
         self.is_torn = true;

@@ -4,7 +4,7 @@ use lictor_logic::Value;
 use regex::Regex;
 
 use super::facts::{Labels, NameId};
-use lictor_event::Kind;
+use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_policy::expression::{self, Evaluation, EvaluationScope, Expression, Matcher, Tables, Truth};
 use lictor_policy::glob::Glob;
@@ -89,6 +89,13 @@ impl CasePlan {
         self.on.is_empty() || self.on.iter().any(|(known, glob)| known == kind && fits(glob))
     }
 
+    /// Whether the log or a labeler answers its question about an event. What they say is among the facts already.
+    pub(crate) fn is_answered(&self, event: &Event) -> bool {
+        let Some((yes, no)) = &self.ask else { return false };
+        event.labels.iter().any(|label| label == yes || label == no)
+            || event.answers.iter().any(|answer| *answer.fact.name == **yes)
+    }
+
     /// Whether it looks at a part of the event.
     pub(crate) fn reads(&self, root: &str) -> bool {
         let sources = self.values.iter().map(|source| match source {
@@ -101,6 +108,11 @@ impl CasePlan {
     /// Returns the number of the fact.
     pub(crate) fn name(&self) -> NameId {
         self.name
+    }
+
+    /// Whether a labeler is asked.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.ask.is_some()
     }
 
     /// Returns the regular expressions that it looks for in the text of an event; none if it looks at the text in other
@@ -121,10 +133,8 @@ impl CasePlan {
 
     /// Adds the fact to the labels, as often as it holds.
     pub(super) fn label(&self, scope: &EvaluationScope<'_>, labels: &mut Labels) {
-        if let Some((yes, no)) = &self.ask {
-            // A yes is among the labels, and those are facts already.
-            let is_answered = scope.event.labels.iter().any(|label| label == yes || label == no);
-            if !is_answered {
+        if self.ask.is_some() {
+            if !self.is_answered(scope.event) {
                 labels.doubt(self.name, Vec::new());
             }
             return;

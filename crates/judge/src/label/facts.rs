@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{Atom, Fact, Facts, Name, Observation, Term, Time, Value};
+use lictor_logic::{Atom, Chance, Choice, Fact, Facts, Name, Observation, Term, Time, Value};
 
 /// The number of a fact's name among those that a policy asks for.
 pub(crate) type NameId = u32;
@@ -15,6 +15,9 @@ pub(crate) struct Labels {
     values: Vec<Value>,
     /// The unknown facts.
     pub(crate) unknown: Vec<(NameId, Vec<Option<Value>>)>,
+    /// The facts of which a labeler's answer has a chance. As it was said, the answer is among the others, too. They
+    /// belong to one event and are not kept with it.
+    choices: Vec<(NameId, Vec<Value>, Chance)>,
 }
 
 /// A place between the facts of one event and those of the next.
@@ -36,6 +39,7 @@ impl Labels {
         self.facts.clear();
         self.values.clear();
         self.unknown.clear();
+        self.choices.clear();
     }
 
     /// Adds a fact.
@@ -56,6 +60,34 @@ impl Labels {
     /// Adds an unknown fact; `None` among the values stands for any value.
     pub(crate) fn doubt(&mut self, name: NameId, values: Vec<Option<Value>>) {
         self.unknown.push((name, values));
+    }
+
+    /// Notes the chance that a fact holds. What the labeler said must be added as well.
+    pub(crate) fn note_chance(&mut self, name: NameId, values: Vec<Value>, chance: Chance) {
+        self.choices.push((name, values, chance));
+    }
+
+    /// Returns the facts as properties with a risk read them: those with a chance are choices, and neither known nor
+    /// unknown.
+    pub(crate) fn doubtful_facts(&self, time: Option<Time>, names: &[Arc<str>]) -> (Facts, Vec<Choice>) {
+        let mut facts = self.facts(time, names);
+        let choice = |(name, values, chance): &(NameId, Vec<Value>, Chance)| {
+            let name = Arc::clone(&names[*name as usize]);
+            (Fact { name, values: values.clone().into() }, *chance)
+        };
+        let choices: Vec<(Fact, Chance)> = self.choices.iter().map(choice).collect();
+        let is_choice = |name: &str, values: &[Value]| {
+            choices.iter().any(|(fact, _)| *fact.name == *name && fact.values[..] == *values)
+        };
+        facts.known.retain(|fact| !is_choice(&fact.name, &fact.values));
+        facts.unknown.retain(|atom| {
+            let values = atom.terms.iter().map(|term| match term {
+                Term::Value(value) => Some(value.clone()),
+                _ => None,
+            });
+            !values.collect::<Option<Vec<Value>>>().is_some_and(|values| is_choice(&atom.name, &values))
+        });
+        (facts, choices.into_iter().map(|(fact, chance)| Choice::new(fact, chance)).collect())
     }
 
     /// The facts, with their values.
@@ -85,6 +117,7 @@ impl Labels {
         self.facts.extend(other.facts.drain(..).map(|(name, end)| (name, before + end)));
         self.values.append(&mut other.values);
         self.unknown.append(&mut other.unknown);
+        other.choices.clear();
     }
 
     /// Drops the facts before a place.

@@ -1,8 +1,8 @@
 //! What the log and labelers say about the facts of one event, and which facts result.
 
 use indexmap::IndexMap;
-use lictor_event::AnswerValue;
-use lictor_logic::Value;
+use lictor_event::{Answer, AnswerValue};
+use lictor_logic::{Chance, Value};
 use rustc_hash::FxBuildHasher;
 
 use super::facts::{Labels, NameId};
@@ -11,25 +11,55 @@ use super::facts::{Labels, NameId};
 #[derive(Debug, Default)]
 pub(super) struct Opinions(IndexMap<(NameId, Vec<Value>), Opinion, FxBuildHasher>);
 
-/// Whether any source says yes, and whether any says no.
+/// Whether any source says yes, whether any says no, and with which chance.
 #[derive(Clone, Copy, Debug, Default)]
 struct Opinion {
     yes: bool,
     no: bool,
+    chance: ChanceOpinion,
+}
+
+/// The chance that a fact holds, if one source alone speaks about it.
+#[derive(Clone, Copy, Debug, Default)]
+enum ChanceOpinion {
+    /// Nobody has spoken yet.
+    #[default]
+    Open,
+    Known(Chance),
+    /// Someone gave no chance, or two disagree. Chances of two labelers are never multiplied: both saw the same text.
+    Void,
 }
 
 impl Opinions {
-    /// Adds what one source says about a fact.
+    /// Adds what the log states about a fact.
     pub(super) fn add(&mut self, name: NameId, values: &[Value], says: AnswerValue) {
+        self.add_opinion(name, values, says, None);
+    }
+
+    /// Adds what a labeler answered.
+    pub(super) fn add_answer(&mut self, name: NameId, answer: &Answer) {
+        let chance = answer.chance.and_then(|chance| Chance::new(chance).ok());
+        self.add_opinion(name, &answer.fact.values, answer.says, chance);
+    }
+
+    fn add_opinion(&mut self, name: NameId, values: &[Value], says: AnswerValue, chance: Option<Chance>) {
         let opinion = self.0.entry((name, values.to_vec())).or_default();
         opinion.yes |= says == AnswerValue::Yes;
         opinion.no |= says == AnswerValue::No;
+        opinion.chance = match (opinion.chance, chance) {
+            (ChanceOpinion::Open, Some(chance)) => ChanceOpinion::Known(chance),
+            (ChanceOpinion::Known(known), Some(chance)) if known == chance => ChanceOpinion::Known(known),
+            _ => ChanceOpinion::Void,
+        };
     }
 
     /// Labels an event: a yes makes a fact hold and a no absent. A fact is unknown if sources contradict each other, or
     /// if every labeler was unclear or failed.
     pub(super) fn label(self, labels: &mut Labels) {
-        for ((name, values), Opinion { yes, no }) in self.0 {
+        for ((name, values), Opinion { yes, no, chance }) in self.0 {
+            if let ChanceOpinion::Known(chance) = chance {
+                labels.note_chance(name, values.clone(), chance);
+            }
             match (yes, no) {
                 (true, false) => labels.push(name, &values),
                 (false, true) => {}

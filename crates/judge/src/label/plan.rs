@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lictor_logic::{Arena, Formula};
+use lictor_logic::{Arena, Fact, Formula};
 use rustc_hash::FxHashMap;
 
 use super::definition::CasePlan;
@@ -13,6 +13,7 @@ use super::purpose_words::PurposeWords;
 use super::reach::TextReach;
 use super::record_plan::RecordPlan;
 use lictor_event::Kind;
+use lictor_event::labeler::Question;
 use lictor_json::Text;
 use lictor_policy::expression::Tables;
 use lictor_policy::glob::Glob;
@@ -33,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) named_tools: Vec<Text>,
     pub(crate) recogniser: Recogniser,
     pub(crate) cases: Vec<CasePlan>,
+    /// The questions to labelers, with the place of their case.
+    pub(crate) questions: Vec<(u32, Question)>,
     /// The definitions that apply to messages, the most frequent events after calls and results.
     pub(crate) at_message: Messages,
     pub(crate) needs: Needs,
@@ -130,13 +133,18 @@ impl Plan {
             let place = policy.categories.get(place).map(|category| category.place.clone()).unwrap_or_default();
             Box::new(Problem::new(&place, "policy.category", message))
         })?;
-        let mut cases = Vec::new();
+        let (mut cases, mut questions) = (Vec::new(), Vec::new());
         let mut named_tools: BTreeSet<Text> = policy.tools.iter().map(|tool| tool.name.clone()).collect();
         for definition in &policy.facts {
             // Skip facts that no property asks for.
             let Some(name) = ids.get(&definition.name).copied() else { continue };
             for case in &definition.cases {
                 named_tools.extend(case.on.iter().filter_map(|trigger| trigger.tool.clone()));
+                if let Some((ask, by)) = case.ask.as_ref().and_then(|ask| Some((ask, ask.by.clone()?))) {
+                    let question = Question::new(Fact::new(definition.name.as_str(), []), ask.statement.clone());
+                    let question = question.with_examples(ask.yes.clone(), ask.no.clone()).asked_of(by, ask.window);
+                    questions.push((cases.len() as u32, question));
+                }
                 cases.push(CasePlan::new(name, definition, case, &tables)?);
             }
         }
@@ -186,6 +194,7 @@ impl Plan {
             named_tools,
             recogniser,
             cases,
+            questions,
             at_message,
             needs,
             reach,

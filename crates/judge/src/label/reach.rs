@@ -60,6 +60,8 @@ impl TextReach {
             reach.data |= case.reads("categories") || case.reads("subjects");
             reach.may_excuse |=
                 excuses.contains(name) && ["text", "categories", "subjects"].iter().any(|root| case.reads(root));
+            // A labeler reads the whole text, and may say of it what it did not say of its beginning.
+            reach.is_opaque |= case.is_asked();
             match case.text_patterns() {
                 Some(found) => patterns.extend(found),
                 None => reach.is_opaque = true,

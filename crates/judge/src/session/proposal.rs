@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lictor_json::Text;
-use lictor_logic::{Time, TraceState};
+use lictor_logic::{Belief, Time, TraceState};
 use lictor_policy::Property;
 
 use super::{Session, Version};
@@ -25,6 +25,8 @@ pub struct Proposal {
     pub(super) base: Option<Box<Session>>,
     /// The state after the event.
     pub(super) standing: TraceState,
+    /// The beliefs after the event.
+    pub(super) beliefs: Vec<Belief>,
     pub(super) labeled: LabeledEvent,
     pub(super) violations: Violations,
     /// The event as witnesses describe it.
@@ -71,6 +73,7 @@ impl Proposal {
             earlier: self.earlier.clone(),
             base: None,
             standing: self.standing.clone(),
+            beliefs: self.beliefs.clone(),
             labeled: self.labeled.clone(),
             violations: self.violations.clone(),
             summary: self.summary.clone(),

@@ -8,7 +8,7 @@ use lictor_logic::{Time, Verdict};
 use super::{Proposal, Session, SessionError, Version};
 use crate::finding::{DecidedBy, Finding};
 use crate::trail::{EventSummary, TrailEnd};
-use crate::{HistoryEvent, Judge, LabeledEvent, Violation};
+use crate::{HistoryEvent, Judge, LabeledEvent, SessionState, Violation};
 
 impl Session {
     /// Returns what an event would newly violate. The session, and what is remembered across sessions, stay as they
@@ -16,7 +16,8 @@ impl Session {
     pub(crate) fn make_proposal(&self, judge: &mut Judge, event: &Event) -> Proposal {
         let mut standing = self.spare.take().unwrap_or_else(|| self.state.standing.clone());
         let (labeled, step) = (judge.label(&self.state, event), self.state.steps + 1);
-        let mut violations = judge.read(&mut standing, &labeled);
+        let mut beliefs = self.state.beliefs.clone();
+        let (mut violations, mut unweighed) = judge.read_with_risks(&mut standing, &mut beliefs, &labeled);
         let mut doubts = self.state.spare_lost(&mut violations);
         let (labels, notes) = (&labeled.labels, &labeled.notes);
         let whose = notes.whose.as_ref().unwrap_or(self.state.whose());
@@ -26,6 +27,8 @@ impl Session {
         let mut findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
         let own = findings.len();
         doubts.append(&mut judge.doubts((&self.state.standing, &standing), &self.trail, &labeled, &violations));
+        doubts.retain(|property| !judge.has_risk(*property) || self.state.is_lost(*property));
+        doubts.append(&mut unweighed);
         if let Some(history_event) = &history_event {
             let before = self.hypothesis.as_deref().unwrap_or_default();
             let (previewed, mut doubtful) = judge.preview_shared(before, history_event);
@@ -47,6 +50,7 @@ impl Session {
             to: Version::default(),
             base: None,
             standing,
+            beliefs,
             labeled,
             violations,
             summary,
@@ -86,6 +90,7 @@ impl Session {
         let mut behind = std::mem::replace(&mut self.state.standing, proposal.standing);
         judge.read(&mut behind, &proposal.labeled);
         *self.spare.get_mut() = Some(behind);
+        self.state.beliefs = proposal.beliefs;
         let LabeledEvent { notes, mut labels, observation } = proposal.labeled;
         self.state.take(notes, &proposal.violations);
         self.trail.append(&mut labels, proposal.summary, &proposal.violations);
@@ -122,7 +127,8 @@ impl Session {
         self.renew();
         self.is_torn = false;
         let labeled = judge.label(&self.state, event);
-        let mut violations = judge.read(&mut self.state.standing, &labeled);
+        let SessionState { standing, beliefs, .. } = &mut self.state;
+        let (mut violations, _) = judge.read_with_risks(standing, beliefs, &labeled);
         self.state.spare_lost(&mut violations);
         let LabeledEvent { notes, mut labels, observation } = labeled;
         self.state.take(notes, &violations);
@@ -168,7 +174,8 @@ impl Session {
         for property in 0..judge.properties().len() {
             let live = judge.live_verdict(&mut state, property);
             if live == Verdict::Inconclusive && judge.end_verdict(&mut state, property) == Verdict::Violated {
-                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new(), risk: None };
+                let risk = judge.risk_at_end(&state, property).map(|(risk, _)| risk);
+                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new(), risk };
                 let mut finding = self.trail.finding(judge.provers(), &broken, TrailEnd::Nothing);
                 finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();

@@ -3,4 +3,5 @@
 mod effects;
 mod foreign;
 mod ports;
+mod risks;
 mod session;

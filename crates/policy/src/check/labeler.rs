@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lictor_logic::nearest;
+use lictor_logic::{BeliefMonitor, Monitor, nearest};
 
 use super::collect_atoms;
 use crate::draft::PropertyDraft;
@@ -52,6 +52,10 @@ fn check_risk(draft: &PropertyDraft, merged: &MergedDraft, problems: &mut Proble
             format!("`{id}` has a risk and is judged across sessions"),
             "risks are known within one session: leave out `history`, or `risk`",
         );
+    }
+    let monitor = Monitor::with_after(arena, *formula, draft.property.after);
+    if let Some(error) = monitor.ok().and_then(|monitor| BeliefMonitor::new(monitor).err()) {
+        report(format!("`{id}` cannot have a risk: {error}"), "leave out `risk`");
     }
     let names: BTreeSet<_> = collect_atoms(arena, *formula).into_iter().map(|atom| atom.name).collect();
     let mut asked = names.iter().flat_map(|name| find_questions(merged, name)).peekable();

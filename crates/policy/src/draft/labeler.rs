@@ -7,7 +7,8 @@ use crate::policy_reader::{Fields, PolicyReader};
 use crate::yaml::YamlNode;
 use lictor_json::{Json, Text};
 
-const EXAMPLE: &str = "such as `small: {endpoint: \"http://127.0.0.1:8080/v1\", model: small, calibration: small.json}`";
+const EXAMPLE: &str =
+    "such as `small: {endpoint: \"http://127.0.0.1:8080/v1\", model: small, calibration: small.json}`";
 
 /// The keys that say who answers; a labeler has exactly one of them.
 const SOURCE_KEYS: [&str; 6] = ["endpoint", "service", "presidio", "learnt", "person", "log"];

@@ -1,0 +1,97 @@
+//! The questions of a policy about an event, as far as their answers can still change a verdict.
+
+use std::sync::Arc;
+
+use lictor_event::labeler::Question;
+use lictor_event::{Event, Kind};
+use lictor_logic::{After, Fact};
+
+use crate::label::NameId;
+use crate::session::{Session, SessionError};
+use crate::{Judge, LabeledEvent, SessionState};
+
+impl Session {
+    /// Returns the questions about an event whose answers can still change a verdict, for the labelers that the policy
+    /// names. Facts that the event's labels or answers settle are not asked again.
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn questions(&self, judge: &mut Judge, event: &Event) -> Result<Vec<Question>, SessionError> {
+        self.check_judge(judge)?;
+        Ok(judge.find_questions(self.state(), event))
+    }
+}
+
+impl Judge {
+    /// Returns the questions about the next event of a session whose answers can still change a verdict.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
+        match self.owns(state) {
+            true => Ok(self.find_questions(state, event)),
+            false => Err(SessionError::foreign_judge(None)),
+        }
+    }
+
+    /// How many events before a question looks back at most.
+    pub fn question_window(&self) -> usize {
+        let windows = self.prepared().plan.questions.iter().map(|(_, question)| question.window as usize);
+        windows.max().unwrap_or(0)
+    }
+
+    pub(crate) fn find_questions(&mut self, state: &SessionState, event: &Event) -> Vec<Question> {
+        if self.prepared().plan.questions.is_empty() {
+            return Vec::new();
+        }
+        let plan = &self.prepared().plan;
+        let tool = match event.kind {
+            Kind::ToolResult => event.tool.as_deref().or_else(|| state.context.answered_tool(event)),
+            _ => event.tool.as_deref(),
+        };
+        let open = plan.questions.iter().filter(|(case, _)| {
+            let case = &plan.cases[*case as usize];
+            case.is_at(&event.kind, tool) && !case.is_answered(event)
+        });
+        let open: Vec<(NameId, Question)> =
+            open.map(|(case, question)| (plan.cases[*case as usize].name(), question.clone())).collect();
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let labeled = self.label(state, event);
+        let facts: Vec<Fact> = open.iter().map(|(_, question)| question.fact.clone()).collect();
+        let names: Vec<NameId> = open.iter().map(|(name, _)| *name).collect();
+        let matters = self.find_relevant(state, &labeled, &names, &facts);
+        self.recycle(labeled.labels, labeled.observation);
+        open.into_iter().zip(matters).filter(|(_, matters)| *matters).map(|((_, question), _)| question).collect()
+    }
+}
+
+impl Judge {
+    /// Whether each open fact of an event can still change a verdict.
+    fn find_relevant(
+        &mut self,
+        state: &SessionState,
+        event: &LabeledEvent,
+        names: &[NameId],
+        open: &[Fact],
+    ) -> Vec<bool> {
+        let prepared = Arc::clone(self.prepared());
+        let mut matters = vec![false; open.len()];
+        for (property, asked) in prepared.asked.iter().enumerate() {
+            let is_asked: Vec<bool> = names.iter().map(|name| asked.contains(name)).collect();
+            // A finding that only reports is still a finding; one that was final changes no more.
+            let is_final = prepared.formulas[property].after == After::Latch && state.counts[property].count > 0;
+            if is_final || state.is_lost(property) || !is_asked.contains(&true) {
+                continue;
+            }
+            for (matters, is_asked) in matters.iter_mut().zip(is_asked) {
+                *matters |= is_asked;
+            }
+        }
+        let _ = event;
+        matters
+    }
+}

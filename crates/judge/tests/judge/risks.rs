@@ -1,0 +1,192 @@
+//! Properties with a risk, and the questions that labelers are asked.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::{Arc, LazyLock, Mutex};
+
+use lictor_event::labeler::{Inquiry, Labeler, Labelers};
+use lictor_event::{Answer, AnswerValue, Event, Kind};
+use lictor_judge::Judge;
+use lictor_judge::decision::{Cause, Decision};
+use lictor_judge::guard::{Action, Guard, GuardOptions};
+use lictor_judge::session::Session;
+use lictor_logic::{Fact, Verdict};
+use lictor_policy::{FileResolver, Policy};
+use proptest::prelude::*;
+
+const POLICY: &str = r#"
+lictor: 1
+name: threats
+labelers:
+  small: {log: true, calibration: small.json}
+facts:
+  threatens: {ask: the user threatens somebody, of: user_message, by: small, window: 1}
+properties:
+  - id: no-payment-after-threat
+    formula: always (tool_call("pay") -> !once threatens)
+    respond: block
+    unknown: ask
+    risk: 0.2
+    after: latch
+"#;
+
+fn judge(policy: &str) -> Judge {
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    Judge::new(&loaded.policy).unwrap()
+}
+
+/// Compiled once; every test judges by a fork.
+static JUDGE: LazyLock<Judge> = LazyLock::new(|| judge(POLICY));
+
+/// The same policy without a risk.
+static PLAIN: LazyLock<Judge> = LazyLock::new(|| judge(&POLICY.replace("    risk: 0.2\n", "")));
+
+fn guard() -> Guard {
+    Guard::new(JUDGE.fork(), GuardOptions::default())
+}
+
+fn threatens(says: AnswerValue, chance: Option<f64>) -> Answer {
+    Answer { chance, ..Answer::new(Fact::new("threatens", []), says) }
+}
+
+fn message(answers: Vec<Answer>) -> Event {
+    Event { answers, text: Some("pay me, or else".into()), ..Event::new(Kind::UserMessage) }
+}
+
+fn payment() -> Event {
+    Event { tool: Some("pay".into()), id: Some("c1".into()), ..Event::new(Kind::ToolCall) }
+}
+
+fn risk_of(decision: &Decision) -> Option<(f64, f64)> {
+    let Cause::Violation(finding) = &decision.objections.first()?.why else { return None };
+    finding.risk.map(|risk| (risk.least.to_f64(), risk.most.to_f64()))
+}
+
+#[test]
+fn risk_adds_up_over_the_session() {
+    let mut guard = guard();
+    guard.decide(message(vec![threatens(AnswerValue::No, Some(0.125))]), None);
+    assert_eq!(guard.decide(payment(), None).action, Action::Forward);
+    guard.decide(message(vec![threatens(AnswerValue::No, Some(0.125))]), None);
+    // Of the worlds without a violation so far, one in eight has a threat now.
+    assert_eq!(guard.decide(payment(), None).action, Action::Forward);
+    guard.decide(message(vec![threatens(AnswerValue::No, Some(0.25))]), None);
+    let decision = guard.decide(payment(), None);
+    assert_eq!(decision.action, Action::Block);
+    assert_eq!(risk_of(&decision), Some((0.25, 0.25)));
+}
+
+#[test]
+fn unlikely_yes_is_no_violation() {
+    let mut guard = guard();
+    guard.decide(message(vec![threatens(AnswerValue::Yes, Some(0.1))]), None);
+    assert_eq!(guard.decide(payment(), None).action, Action::Forward);
+}
+
+#[test]
+fn risk_without_a_chance_is_unknown() {
+    for answers in [
+        vec![],
+        vec![threatens(AnswerValue::Unclear, None)],
+        vec![threatens(AnswerValue::Failed, None)],
+        // Two labelers that disagree about the chance.
+        vec![threatens(AnswerValue::Yes, Some(0.9)), threatens(AnswerValue::No, Some(0.1))],
+    ] {
+        let mut guard = guard();
+        guard.decide(message(answers.clone()), None);
+        assert_eq!(guard.decide(payment(), None).action, Action::Ask, "{answers:?}");
+    }
+}
+
+#[test]
+fn risk_counts_at_the_end_of_a_session() {
+    const OWED: &str = r#"
+lictor: 1
+labelers: {small: {log: true, calibration: small.json}}
+facts: {complains: {ask: the user complains, of: user_message, by: small}}
+properties:
+  - {id: answered, formula: 'always (complains -> eventually tool_call("apologise"))', risk: 0.5}
+"#;
+    let complains =
+        |chance: f64| Answer { chance: Some(chance), ..Answer::new(Fact::new("complains", []), AnswerValue::No) };
+    for (chance, expected) in [(0.25, Verdict::Satisfied), (0.75, Verdict::Violated)] {
+        let mut judge = judge(OWED);
+        let mut session = Session::new(&mut judge, "s");
+        session.observe(&mut judge, &message(vec![complains(chance)])).unwrap();
+        assert_eq!(session.report_at_end(&mut judge).unwrap().verdict, expected);
+        assert_eq!(session.owed(&mut judge).unwrap().len(), usize::from(expected == Verdict::Violated));
+    }
+}
+
+/// Answers every question with the same chance, and remembers what it was asked.
+#[derive(Default)]
+struct ScriptedLabeler(Mutex<Vec<(usize, usize)>>);
+
+impl Labeler for ScriptedLabeler {
+    fn version(&self) -> &str {
+        "scripted@1"
+    }
+
+    fn answer(&self, inquiry: &Inquiry<'_>) -> Vec<Answer> {
+        self.0.lock().unwrap().push((inquiry.questions.len(), inquiry.before.len()));
+        inquiry.questions.iter().map(|_| threatens(AnswerValue::Yes, Some(0.5))).collect()
+    }
+}
+
+#[test]
+fn guard_asks_labelers_what_is_open() {
+    let labeler = Arc::new(ScriptedLabeler::default());
+    let mut guard = guard().labeled_by(Labelers::new([("small".into(), Arc::clone(&labeler) as _)]));
+    // The log answers it already.
+    guard.decide(message(vec![threatens(AnswerValue::No, Some(0.0))]), None);
+    assert_eq!(guard.decide(payment(), None).action, Action::Forward);
+    assert!(labeler.0.lock().unwrap().is_empty());
+    let decision = guard.decide(message(vec![]), None);
+    assert_eq!(decision.event.answers[0].by.as_deref(), Some("scripted@1"));
+    assert_eq!(*labeler.0.lock().unwrap(), [(1, 1)]);
+    assert_eq!(risk_of(&guard.decide(payment(), None)), Some((0.5, 0.5)));
+}
+
+fn script() -> impl Strategy<Value = Vec<(u8, f64)>> {
+    let chance = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
+    proptest::collection::vec((0u8..4, chance), 1..12)
+}
+
+fn event_of((kind, chance): (u8, f64)) -> Event {
+    match kind {
+        0 => payment(),
+        1 => message(vec![]),
+        _ => message(vec![threatens(if chance > 0.5 { AnswerValue::Yes } else { AnswerValue::No }, Some(chance))]),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn certain_chances_decide_like_plain_answers(script in script()) {
+        let certain = |(kind, chance): (u8, f64)| (if kind == 1 { 0 } else { kind }, chance.round());
+        let mut plain = Guard::new(PLAIN.fork(), GuardOptions::default());
+        let mut guard = guard();
+        for step in script.into_iter().map(certain) {
+            let (expected, decided) = (plain.decide(event_of(step), None), guard.decide(event_of(step), None));
+            prop_assert_eq!(expected.action, decided.action);
+        }
+    }
+
+    #[test]
+    fn saved_session_keeps_its_risks(script in script(), cut in 0usize..12) {
+        let (mut judge, mut other) = (JUDGE.fork(), JUDGE.fork());
+        let mut session = Session::new(&mut judge, "s");
+        let mut moved = Session::new(&mut other, "s");
+        for (place, step) in script.into_iter().enumerate() {
+            if place == cut {
+                let saved = serde_json::to_string(&moved.save(&other, 0).unwrap()).unwrap();
+                moved = Session::restore(&mut other, &serde_json::from_str(&saved).unwrap()).unwrap();
+            }
+            let findings = session.observe(&mut judge, &event_of(step)).unwrap();
+            let again = moved.observe(&mut other, &event_of(step)).unwrap();
+            let risks = |found: &[lictor_judge::finding::Finding]| found.iter().map(|it| it.risk).collect::<Vec<_>>();
+            prop_assert_eq!(risks(&findings), risks(&again));
+        }
+    }
+}
