@@ -3,6 +3,7 @@
 //! The first pass judges every session and keeps, for each, only its state and the numbers of its records. Sessions
 //! with a violation are then replayed with their whole history for the witnesses.
 
+mod answers;
 mod batch;
 mod closed_session;
 pub mod comparison;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::report::{FileReport, Report, ReportOrigin};
+pub use answers::{AnswerBook, AnswersError};
 use coverage::SeenFacts;
 pub use coverage::{LogCoverage, MissingFact, RecordedContent, UnexercisedProperty, UnknownFact};
 pub use inventory::{Inventory, ToolUse, take_inventory};

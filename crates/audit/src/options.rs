@@ -1,12 +1,15 @@
 //! The options of an audit.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use lictor_decode::input::{Input, InputLimits};
 use lictor_decode::{Decoder, Format};
 use lictor_event::order::ReorderWindow;
 use lictor_json::Text;
 use lictor_logic::Time;
+
+use crate::answers::AnswerBook;
 
 /// The options of an audit. Options that are not set keep their defaults.
 ///
@@ -26,6 +29,7 @@ pub struct AuditOptions {
     pub(crate) limits: InputLimits,
     pub(crate) session_key: Option<Text>,
     pub(crate) join: Vec<Input>,
+    pub(crate) answers: Option<Arc<AnswerBook>>,
 }
 
 impl Default for AuditOptions {
@@ -41,6 +45,7 @@ impl Default for AuditOptions {
             limits: InputLimits::default(),
             session_key: None,
             join: Vec::new(),
+            answers: None,
         }
     }
 }
@@ -105,6 +110,13 @@ impl AuditOptions {
     #[must_use]
     pub fn join(self, join: Vec<Input>) -> AuditOptions {
         AuditOptions { join, ..self }
+    }
+
+    /// Sets the answers of labelers, and the labelers that are asked for missing ones; none by default, so that only the
+    /// answers in the logs count.
+    #[must_use]
+    pub fn answers(self, answers: Option<Arc<AnswerBook>>) -> AuditOptions {
+        AuditOptions { answers, ..self }
     }
 
     /// Returns a decoder for one file.

@@ -1,10 +1,12 @@
 //! Replays sessions with a violation from their beginning, for the witnesses.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use lictor_logic::Verdict;
 use rayon::prelude::*;
 
+use super::answers::EventKey;
 use super::closed_session::{ClosedSession, SessionKey};
 use super::join::{JoinCursor, JoinEntries};
 use super::{AuditError, AuditOptions, Progress};
@@ -144,14 +146,23 @@ fn replay_session(
     }
     let mut findings = Vec::new();
     let mut join = joins.map(|joins| (joins, JoinCursor::new(joins, closed.report.name.clone())));
+    let (title, file) = (closed.report.name.clone(), Arc::clone(&closed.report.file));
+    // The first pass asked what was open; here the same answers count.
+    let observe_answered = |session: &mut Session, judge: &mut Judge, event: &Event| match &options.answers {
+        None => session.observe_alone(judge, event),
+        Some(answers) => {
+            let key = EventKey { file: Arc::clone(&file), session: title.clone(), step: session.steps() + 1 };
+            session.observe_alone(judge, &answers.add_known(&key, event))
+        }
+    };
     let mut observe = |session: &mut Session, judge: &mut Judge, event: &Event| {
         let mut found = Vec::new();
         if let Some((joins, cursor)) = &mut join {
             for number in cursor.take_before(joins, judge, event) {
-                found.append(&mut session.observe_alone(judge, joins.event(number))?);
+                found.append(&mut observe_answered(session, judge, joins.event(number))?);
             }
         }
-        found.append(&mut session.observe_alone(judge, event)?);
+        found.append(&mut observe_answered(session, judge, event)?);
         Ok::<Vec<Finding>, SessionError>(found)
     };
     // A session whose events are all in the order of their numbers is replayed as it is.
@@ -183,7 +194,7 @@ fn replay_session(
     }
     if let Some((joins, cursor)) = &mut join {
         for number in cursor.finish().after {
-            findings.append(&mut session.observe_alone(judge, joins.event(number))?);
+            findings.append(&mut observe_answered(&mut session, judge, joins.event(number))?);
         }
     }
     if let Some(now) = options.as_of {

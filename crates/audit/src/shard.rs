@@ -1,5 +1,7 @@
 //! The sessions that one thread judges.
 
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -7,6 +9,7 @@ use lictor_logic::{Time, Verdict};
 use rustc_hash::FxHashMap;
 
 use super::AuditOptions;
+use super::answers::{AnswerBook, EventKey};
 use super::batch::{ShardItem, ShardedBatch, hash_session};
 use super::closed_session::{ClosedSession, EventPlace, SessionKey};
 use super::coverage::SeenFacts;
@@ -31,6 +34,8 @@ pub(super) struct Shard {
     window: Option<ReorderWindow>,
     /// The entries of other systems, if there are any.
     joins: Option<Arc<JoinEntries>>,
+    /// The answers of labelers, if some are known or asked for.
+    answers: Option<Arc<AnswerBook>>,
     sessions: Vec<OpenSession>,
     /// The indices of sessions, by the seeded hash of their names.
     places: FxHashMap<u64, Vec<u32>>,
@@ -73,6 +78,8 @@ struct OpenSession {
     gaps: Vec<Gap>,
     /// Whether some event was out of order.
     is_unordered: bool,
+    /// The events that questions to labelers may look back at.
+    recent: VecDeque<Event>,
     /// Whether some event had a fact that a property asks for.
     has_facts: bool,
     /// How many bytes its sayings take in memory, and where they are if they are not.
@@ -105,6 +112,7 @@ impl Shard {
             shows_content: options.content,
             window: options.reorder,
             joins,
+            answers: options.answers.clone(),
             sessions: Vec::new(),
             places: FxHashMap::default(),
             last: None,
@@ -208,6 +216,15 @@ impl Shard {
     /// Judges an event in its place; `joined` is the number of the entry that it is, if it comes from another system.
     fn judge_in_place(&mut self, session: u32, event: &Event, place: EventPlace, joined: Option<u32>) {
         self.load_sayings(session);
+        let answered;
+        let event = match self.answers.take() {
+            None => event,
+            Some(answers) => {
+                answered = self.ask_labelers(&answers, session, event);
+                self.answers = Some(answers);
+                &*answered
+            }
+        };
         let open = &mut self.sessions[session as usize];
         if let Err(error) = self.judge.advance(&mut open.state, event) {
             self.failure.get_or_insert(error);
@@ -225,6 +242,29 @@ impl Shard {
             }
         }
         self.count_sayings(session);
+    }
+
+    /// Returns an event with the answers of labelers, known ones or new ones.
+    fn ask_labelers<'e>(&mut self, answers: &AnswerBook, session: u32, event: &'e Event) -> Cow<'e, Event> {
+        let open = &mut self.sessions[session as usize];
+        let title = open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
+        let key = EventKey { file: Arc::clone(&open.file), session: title, step: open.state.steps() + 1 };
+        let mut event = answers.add_known(&key, event);
+        let window = self.judge.question_window();
+        match self.judge.questions(&open.state, &event) {
+            Ok(questions) if questions.is_empty() => {}
+            Ok(questions) => event = answers.ask(key, event, open.recent.make_contiguous(), &questions),
+            Err(error) => {
+                self.failure.get_or_insert(error);
+            }
+        }
+        if window > 0 {
+            open.recent.push_back(event.clone().into_owned());
+            if open.recent.len() > window {
+                open.recent.pop_front();
+            }
+        }
+        event
     }
 
     /// Judges events that were held back, and records gaps, which were detected at an event of that source.
@@ -372,6 +412,7 @@ impl Shard {
                 numbers: ReorderBuffer::default(),
                 gaps: Vec::new(),
                 is_unordered: false,
+                recent: VecDeque::new(),
                 has_facts: false,
                 sayings: 0,
                 spooled: None,

@@ -69,7 +69,7 @@ impl Answer {
     }
 
     /// Reads an answer in the line format; the error says what is wrong with it.
-    pub(crate) fn from_json(value: &Json) -> Result<Answer, String> {
+    pub fn from_json(value: &Json) -> Result<Answer, String> {
         let object = value.as_object().ok_or("expected an object")?;
         let text = |key: &str| match object.get(key) {
             None | Some(Json::Null) => Ok(None),
@@ -93,7 +93,8 @@ impl Answer {
         Ok(Answer { fact, says, score: number("score")?, chance, by: text("by")?, key: text("key")? })
     }
 
-    pub(crate) fn to_json(&self) -> Json {
+    /// Returns it in the line format.
+    pub fn to_json(&self) -> Json {
         let mut object = Object::new();
         object.insert("fact", self.fact.to_string());
         object.insert("says", self.says.name());

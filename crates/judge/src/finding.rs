@@ -129,6 +129,17 @@ impl Finding {
         }
     }
 
+    /// Returns a note on the risk by which it counts as violated, for people who read it.
+    pub fn risk_note(&self) -> Option<String> {
+        let (risk, allowed) = (self.risk?, self.property.risk?);
+        let (least, most) = (risk.least.to_f64(), risk.most.to_f64());
+        let range = match format!("{least:.3}") == format!("{most:.3}") {
+            true => format!("{least:.3}"),
+            false => format!("between {least:.3} and {most:.3}"),
+        };
+        Some(format!("{range}; from {allowed} on it counts as violated"))
+    }
+
     /// Returns the fingerprint: a hash of the property, the session, the event and the values.
     pub(crate) fn print(&self) -> String {
         let mut hash = Sha256::new();

@@ -199,6 +199,7 @@ fn describe_finding(finding: &Finding) -> String {
         lines.push(format!("  {}: {event} ({at})", describe_step(proof)));
         lines.extend(describe_proof(proof).iter().map(|statement| format!("    {statement}")));
     }
+    lines.extend(finding.risk_note().map(|risk| format!("risk: {risk}")));
     lines.extend(finding.basis_note().map(str::to_owned));
     lines.extend(finding.owed.as_ref().map(|owed| format!("owed: {}", escape_hidden(owed))));
     lines.extend(property.remedy.as_ref().map(|remedy| format!("help: {}", escape_hidden(remedy))));

@@ -140,6 +140,7 @@ fn render_findings(group: &[&Finding]) -> String {
     let bindings = std::iter::once(first).chain(others).map(|finding| format_binding(finding));
     let bindings: Vec<String> = bindings.filter(|values| !values.is_empty()).map(|values| code_span(&values)).collect();
     note("for", bindings.join("; "));
+    note("risk", first.risk_note().unwrap_or_default());
     note("witness", first.basis_note().unwrap_or_default().into());
     note("owed", first.owed.as_deref().map(code_span).unwrap_or_default());
     note("help", property.remedy.as_deref().map(escape_prose).unwrap_or_default());

@@ -212,6 +212,9 @@ impl SarifResults<'_> {
         if finding.basis_note().is_some() {
             properties["witness_basis"] = json!(finding.basis.name());
         }
+        if let Some(risk) = finding.risk {
+            properties["risk"] = json!([risk.least.to_f64(), risk.most.to_f64()]);
+        }
         put("properties", properties);
         Value::Object(result)
     }

@@ -231,6 +231,7 @@ impl TextReport<'_> {
         if finding.suppressed.is_some() {
             return Ok(());
         }
+        self.write_note("risk", &finding.risk_note().unwrap_or_default(), margin)?;
         self.write_note("witness", finding.basis_note().unwrap_or_default(), margin)?;
         self.write_note("owed", &escape_hidden(finding.owed.as_deref().unwrap_or_default()), margin)?;
         self.write_note("help", &escape_hidden(property.remedy.as_deref().unwrap_or_default()), margin)?;

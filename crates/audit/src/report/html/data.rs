@@ -61,6 +61,8 @@ struct FindingData<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     basis: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     owed: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suppressed: Option<&'a str>,
@@ -218,6 +220,7 @@ impl<'a> FindingData<'a> {
             binding: words::format_binding(finding),
             witness: finding.witness.iter().map(|proof| ProofData::new(proof, files)).collect(),
             basis: finding.basis_note(),
+            risk: finding.risk_note(),
             owed: finding.owed.as_deref(),
             suppressed: finding.suppressed.as_deref(),
             id: &finding.fingerprint,

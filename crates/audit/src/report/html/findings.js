@@ -88,6 +88,7 @@ const account = (finding) => {
   };
   note("property", show(about.says));
   note("accepted", finding.suppressed === undefined ? undefined : show(finding.suppressed));
+  note("risk", finding.risk === undefined ? undefined : show(finding.risk));
   note("witness", finding.basis === undefined ? undefined : show(finding.basis));
   note("owed", finding.owed === undefined || finding.decided === "end" ? undefined : show(finding.owed));
   note("help", about.remedy === undefined ? undefined : show(about.remedy));

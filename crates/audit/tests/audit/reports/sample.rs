@@ -23,6 +23,7 @@ pub(crate) fn property(id: &str, severity: Severity, says: &str, formula: &str) 
         after: After::Latch,
         history: History::Session,
         mode: Mode::Enforce,
+        risk: None,
         needs: Vec::new(),
         place: Place::default(),
     }
@@ -65,6 +66,7 @@ pub(crate) fn finding(property: &Arc<Property>, session: &str, witness: Vec<Witn
         kind: last.kind.clone(),
         tool: last.tool.clone(),
         binding: Vec::new(),
+        risk: None,
         owed: None,
         suppressed: None,
         fingerprint: format!("{:016x}", fingerprint(&property.id, session, last.step)),
