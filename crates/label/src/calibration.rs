@@ -172,7 +172,7 @@ impl FactChances {
             .collect();
         // Two parameters have little error of their own; shares of the sample have as much as the check.
         let fit_share = match &self.pooled.curve {
-            Some(curve) if curve.method == FitMethod::Platt => 0.0,
+            Some(curve) if curve.method != FitMethod::Isotonic => 0.0,
             _ => checked.len() as f64 / self.pooled.counts.total().max(1) as f64,
         };
         check_chances(&checked, fit_share)

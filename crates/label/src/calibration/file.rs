@@ -129,11 +129,10 @@ fn write_chances(mut object: Object, chances: &StratumChances) -> Json {
         object.insert("set_base_rate", write_number(base_rate));
     }
     if let Some(curve) = &chances.curve {
-        let method = if curve.method == FitMethod::Platt { "platt" } else { "isotonic" };
         let rows =
             curve.rows.iter().map(|(score, chance)| Json::from(vec![write_number(*score), write_number(*chance)]));
         let members = [
-            ("method", Json::from(method)),
+            ("method", Json::from(curve.method.name())),
             ("base_rate", write_number(curve.base_rate)),
             ("rows", rows.collect::<Vec<_>>().into()),
         ];
@@ -234,11 +233,9 @@ fn read_chances(json: &Json) -> Result<StratumChances, String> {
 }
 
 fn read_curve(json: &Json) -> Result<ScoreCurve, String> {
-    let method = match json.text("method") {
-        Some("platt") => FitMethod::Platt,
-        Some("isotonic") => FitMethod::Isotonic,
-        _ => return Err("`method` must be \"platt\" or \"isotonic\"".to_owned()),
-    };
+    let name = json.text("method").unwrap_or_default();
+    let method = FitMethod::ALL.into_iter().find(|method| method.name() == name);
+    let method = method.ok_or("`method` must be identity, platt or isotonic")?;
     let row = |row: &Json| match row.as_array() {
         Some([score, chance]) => {
             as_number(score).zip(as_number(chance).filter(|chance| *chance > 0.0 && *chance < 1.0))

@@ -13,6 +13,10 @@ const BAR_CONFIDENCE: f64 = 0.95;
 /// The one-sided 95 % point of the normal distribution, for the difference of two Brier scores.
 const BRIER_TOLERANCE: f64 = 1.645;
 
+/// The part of the raw Brier score that counts as no difference, beside the error that clipping makes: chances are never
+/// 0 or 1, so that a labeler that never errs has the better raw score.
+const BRIER_SLACK: f64 = 0.01;
+
 /// Raw scores are kept this far from 0 and 1 in the log loss, which would be infinite there.
 const MIN_RAW_PROBABILITY: f64 = 1e-6;
 
@@ -76,7 +80,7 @@ pub struct FactCheck {
     /// The log loss of the raw score, kept within 10⁻⁶ of 0 and 1.
     pub raw_log_loss: f64,
     /// Whether the chances may be used: at most one of ten bins is outside its bars (none if there are fewer than
-    /// five), and the Brier score is not above the raw one beyond the sampling error.
+    /// five), and the Brier score is not above the raw one by more than the sampling error and 1 %.
     pub passed: bool,
 }
 
@@ -128,7 +132,10 @@ fn is_brier_worse(checked: &[CheckedChance<'_>]) -> bool {
         *sessions.entry(it.session).or_default() += difference(it) - mean;
     }
     let variance = sessions.values().map(|sum| sum * sum).sum::<f64>();
-    mean > BRIER_TOLERANCE * variance.sqrt() / checked.len().max(1) as f64
+    let count = checked.len().max(1) as f64;
+    let raw = checked.iter().map(|it| square_error(it.raw, it.truth)).sum::<f64>() / count;
+    let clipped = 2.0 / count;
+    mean > BRIER_TOLERANCE * variance.sqrt() / count && mean > BRIER_SLACK * raw + clipped * clipped
 }
 
 /// Cuts pairs into bins of equal mass by their probability. Equal probabilities stay together.

@@ -70,8 +70,22 @@ impl ScoreScale {
 /// How a table was fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FitMethod {
+    /// The score is the chance.
+    Identity,
     Platt,
     Isotonic,
+}
+
+impl FitMethod {
+    pub(super) const ALL: [FitMethod; 3] = [FitMethod::Identity, FitMethod::Platt, FitMethod::Isotonic];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            FitMethod::Identity => "identity",
+            FitMethod::Platt => "platt",
+            FitMethod::Isotonic => "isotonic",
+        }
+    }
 }
 
 /// Chances by scores. INVARIANT: scores rise strictly, chances are between 0 and 1, and there is at least one row.
@@ -88,20 +102,43 @@ impl ScoreCurve {
     pub(super) fn fit(scale: ScoreScale, examples: &[(f64, bool)]) -> Option<ScoreCurve> {
         let positives = examples.iter().filter(|(_, truth)| *truth).count() as u64;
         let fewest = positives.min(examples.len() as u64 - positives);
-        let (method, rows) = match fewest {
-            MIN_ISOTONIC_EXAMPLES.. => (FitMethod::Isotonic, fit_isotonic(examples)),
-            MIN_PLATT_EXAMPLES.. => (FitMethod::Platt, tabulate_platt(scale, examples)),
+        let count = examples.len() as u64;
+        let (method, rows, parameters) = match fewest {
+            MIN_ISOTONIC_EXAMPLES.. => {
+                let rows = fit_isotonic(examples);
+                let blocks = rows.len() / 2;
+                (FitMethod::Isotonic, rows, blocks)
+            }
+            MIN_PLATT_EXAMPLES.. => (FitMethod::Platt, tabulate_platt(scale, examples), 2),
             _ => return None,
         };
+        let least = 1.0 / (count as f64 + 2.0);
+        let same = ScoreCurve::from_rows(FitMethod::Identity, &[(least, least), (1.0 - least, 1.0 - least)], examples);
+        let fitted = ScoreCurve::from_rows(method, &rows, examples);
+        // Scores that are chances already are kept, unless a fit is better by more than its parameters make it
+        // (Akaike's criterion): fitting noise would only make them worse.
+        let is_kept = scale.is_probability && same.log_loss(examples) <= fitted.log_loss(examples) + parameters as f64;
+        Some(if is_kept { same } else { fitted })
+    }
+
+    fn from_rows(method: FitMethod, rows: &[(f64, f64)], examples: &[(f64, bool)]) -> ScoreCurve {
+        let (count, positives) = (examples.len() as u64, examples.iter().filter(|(_, truth)| *truth).count() as u64);
         let mut short: Vec<(f64, f64)> = Vec::with_capacity(rows.len());
         for (score, chance) in rows {
-            let (score, chance) = (round_digits(score), round_digits(clip(chance, examples.len() as u64)));
+            let (score, chance) = (round_digits(*score), round_digits(clip(*chance, count)));
             if short.last().is_none_or(|(last, _)| *last < score) {
                 short.push((score, chance));
             }
         }
-        let base_rate = round_digits(add_halves(positives, examples.len() as u64));
-        (!short.is_empty()).then_some(ScoreCurve { method, rows: short, base_rate })
+        ScoreCurve { method, rows: short, base_rate: round_digits(add_halves(positives, count)) }
+    }
+
+    fn log_loss(&self, examples: &[(f64, bool)]) -> f64 {
+        let loss = |(score, truth): &(f64, bool)| {
+            let chance = self.read(*score).unwrap_or(self.base_rate);
+            -ln(if *truth { chance } else { 1.0 - chance })
+        };
+        examples.iter().map(loss).sum()
     }
 
     /// Returns the chance at a score; beyond the scores of the sample that of the nearest.

@@ -123,7 +123,8 @@ fn check_finds_planted_miscalibration() {
         let mut sample = Simulation { odds_factor, ..SOURCE }.draw("angry", None);
         let later = Simulation { odds_factor, seed: 5, ..SOURCE }.draw("angry", None);
         let calibration = fit(&sample);
-        assert!(calibration.check(&later)["angry"].passed);
+        let check = &calibration.check(&later)["angry"];
+        assert!(check.passed, "{check:#?}");
         for factor in [3.0, 10.0, 1.0 / 3.0] {
             let odds = 0.25 * factor;
             let stratum = Stratum::new(&KIND, None);
@@ -162,5 +163,15 @@ fn sound_calibration_mostly_passes() {
         });
         let passes = passes.count();
         assert!(passes >= 17, "{passes} of 20 with {answers} answers, scores: {odds_factor:?}");
+    }
+}
+
+#[test]
+fn labeler_without_errors_passes() {
+    for odds_factor in [None, Some(1.0), Some(10.0)] {
+        let source = Simulation { answers: 400, distance: 20.0, odds_factor, ..SOURCE };
+        let calibration = fit(&source.draw("angry", None));
+        let check = &calibration.facts["angry"].check;
+        assert!(check.passed && check.brier < 1e-3, "{odds_factor:?} {check:#?}");
     }
 }

@@ -101,3 +101,12 @@ fn scale_is_found_from_both_answers() {
     assert_eq!(any.score_of_fact(AnswerValue::No, 9.0), -9.0);
     assert_eq!(ScoreScale::find(&[(true, 0.7)]), None);
 }
+
+#[test]
+fn score_that_is_a_chance_is_kept() {
+    for count in [500, 4000] {
+        let curve = ScoreCurve::fit(PROBABILITY, &draw(count, |score| score)).unwrap();
+        assert_eq!((curve.method, curve.read(0.3)), (FitMethod::Identity, Some(0.3)), "{count}");
+        assert!(curve.read(0.0).unwrap() > 0.0 && curve.read(1.0).unwrap() < 1.0);
+    }
+}
