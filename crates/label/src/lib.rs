@@ -15,3 +15,10 @@ mod event_text;
 mod generations;
 pub mod meter;
 pub mod service;
+
+pub mod calibration;
+
+pub use calibration::{
+    Calibration, CalibrationError, ChanceBasis, DriftWatch, ErrorCorrelation, FactCheck, LabelledAnswer,
+    ReliabilityBin, Stratum,
+};

@@ -1,0 +1,221 @@
+//! Whether chances are what happens: the check of a calibration on answers that it was not fitted on.
+
+use std::collections::BTreeMap;
+
+use super::portable_math::{clopper_pearson, ln};
+
+/// The number of bins of a reliability table.
+const BINS: usize = 10;
+
+/// The confidence of each bin's bars.
+const BAR_CONFIDENCE: f64 = 0.95;
+
+/// The one-sided 95 % point of the normal distribution, for the difference of two Brier scores.
+const BRIER_TOLERANCE: f64 = 1.645;
+
+/// The part of the raw Brier score that counts as no difference, beside the error that clipping makes: chances are never
+/// 0 or 1, so that a labeler that never errs has the better raw score.
+const BRIER_SLACK: f64 = 0.01;
+
+/// Raw scores are kept this far from 0 and 1 in the log loss, which would be infinite there.
+const MIN_RAW_PROBABILITY: f64 = 1e-6;
+
+/// A chance, the raw score it came from, and the truth.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckedChance<'a> {
+    pub(super) chance: f64,
+    /// The labeler's score if it is a probability, otherwise 1 for a yes and 0 for a no.
+    pub(super) raw: f64,
+    pub(super) truth: bool,
+    /// The session, whose answers hang together.
+    pub(super) session: &'a str,
+}
+
+/// One row of a reliability table: answers of about equal chance, and how often their facts hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ReliabilityBin {
+    /// The number of answers.
+    pub count: u64,
+    /// The number of them whose fact holds.
+    pub positives: u64,
+    /// Their mean chance.
+    pub mean_chance: f64,
+    /// The lower 95 % bar of the share of positives (Clopper and Pearson).
+    pub least: f64,
+    /// The upper one.
+    pub most: f64,
+}
+
+impl ReliabilityBin {
+    /// Returns the share of answers whose fact holds.
+    pub fn rate(&self) -> f64 {
+        self.positives as f64 / self.count.max(1) as f64
+    }
+
+    /// Whether the mean chance lies between the bars.
+    pub fn is_within(&self) -> bool {
+        self.least <= self.mean_chance && self.mean_chance <= self.most
+    }
+}
+
+/// The result of checking the chances of one fact on answers that they were not fitted on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FactCheck {
+    /// The number of answers.
+    pub examples: u64,
+    /// The reliability table: up to ten bins of equal mass. Answers with equal chances are in one bin.
+    pub bins: Vec<ReliabilityBin>,
+    /// The mean square of chance minus truth.
+    pub brier: f64,
+    /// The Brier score of the labeler's own score, or of its yes as 1 and no as 0.
+    pub raw_brier: f64,
+    /// The expected calibration error: the mean distance of chance and rate over the bins.
+    pub ece: f64,
+    /// The expected calibration error of the raw score.
+    pub raw_ece: f64,
+    /// The mean negative logarithm of the chance that was given to the truth.
+    pub log_loss: f64,
+    /// The log loss of the raw score, kept within 10⁻⁶ of 0 and 1.
+    pub raw_log_loss: f64,
+    /// Whether the chances may be used: at most one of ten bins is outside its bars (none if there are fewer than
+    /// five), and the Brier score is not above the raw one by more than the sampling error and 1 %.
+    pub passed: bool,
+}
+
+/// Checks chances. `fit_share` is the number of answers of the check for each of the fit, if chances are shares of the
+/// sample, with an error of their own; 0 if that is small. The bars are widened by it.
+pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> FactCheck {
+    let pairs = |of: fn(&CheckedChance<'_>) -> f64| -> Vec<(f64, bool)> {
+        checked.iter().map(|it| (of(it), it.truth)).collect()
+    };
+    let (chances, raw) = (pairs(|it| it.chance), pairs(|it| it.raw));
+    let bins = cut_bins(&chances, fit_share);
+    let outside = bins.iter().filter(|bin| !bin.is_within()).count();
+    let allowed = usize::from(bins.len() >= BINS / 2);
+    let bounded: Vec<(f64, bool)> =
+        raw.iter().map(|(p, truth)| (p.clamp(MIN_RAW_PROBABILITY, 1.0 - MIN_RAW_PROBABILITY), *truth)).collect();
+    FactCheck {
+        examples: checked.len() as u64,
+        brier: mean(&chances, square_error),
+        raw_brier: mean(&raw, square_error),
+        ece: calibration_error(&bins),
+        raw_ece: calibration_error(&cut_bins(&raw, 0.0)),
+        log_loss: mean(&chances, log_error),
+        raw_log_loss: mean(&bounded, log_error),
+        passed: !checked.is_empty() && outside <= allowed && !is_brier_worse(checked),
+        bins,
+    }
+}
+
+fn square_error(p: f64, truth: bool) -> f64 {
+    let error = p - f64::from(u8::from(truth));
+    error * error
+}
+
+fn log_error(p: f64, truth: bool) -> f64 {
+    -ln(if truth { p } else { 1.0 - p })
+}
+
+fn mean(pairs: &[(f64, bool)], error: fn(f64, bool) -> f64) -> f64 {
+    pairs.iter().map(|(p, truth)| error(*p, *truth)).sum::<f64>() / pairs.len().max(1) as f64
+}
+
+/// Whether the Brier score is above the raw one by more than chance would make it. Sessions are the units that are
+/// independent, so the error of the difference is that of the sums over sessions.
+fn is_brier_worse(checked: &[CheckedChance<'_>]) -> bool {
+    let difference = |it: &CheckedChance<'_>| square_error(it.chance, it.truth) - square_error(it.raw, it.truth);
+    let mean = checked.iter().map(difference).sum::<f64>() / checked.len().max(1) as f64;
+    let mut sessions: BTreeMap<&str, f64> = BTreeMap::new();
+    for it in checked {
+        *sessions.entry(it.session).or_default() += difference(it) - mean;
+    }
+    let variance = sessions.values().map(|sum| sum * sum).sum::<f64>();
+    let count = checked.len().max(1) as f64;
+    let raw = checked.iter().map(|it| square_error(it.raw, it.truth)).sum::<f64>() / count;
+    let clipped = 2.0 / count;
+    mean > BRIER_TOLERANCE * variance.sqrt() / count && mean > BRIER_SLACK * raw + clipped * clipped
+}
+
+/// Cuts pairs into bins of equal mass by their probability. Equal probabilities stay together.
+fn cut_bins(pairs: &[(f64, bool)], fit_share: f64) -> Vec<ReliabilityBin> {
+    let mut sorted = pairs.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut groups: [Vec<(f64, bool)>; BINS] = Default::default();
+    let mut rank = 0;
+    for equal in sorted.chunk_by(|a, b| a.0 == b.0) {
+        // The middle of the group decides, so that a large group does not always drag its bin down.
+        let middle = rank + equal.len() / 2;
+        let place = (middle * BINS / sorted.len()).min(BINS - 1);
+        groups[place].extend_from_slice(equal);
+        rank += equal.len();
+    }
+    groups.iter().filter(|group| !group.is_empty()).map(|group| summarize_bin(group, fit_share)).collect()
+}
+
+fn summarize_bin(group: &[(f64, bool)], fit_share: f64) -> ReliabilityBin {
+    let (count, positives) = (group.len() as u64, group.iter().filter(|(_, truth)| *truth).count() as u64);
+    let weight = 1.0 / (1.0 + fit_share);
+    let (least, most) = clopper_pearson(positives as f64 * weight, count as f64 * weight, BAR_CONFIDENCE);
+    let mean_chance = group.iter().map(|(p, _)| p).sum::<f64>() / count as f64;
+    ReliabilityBin { count, positives, mean_chance, least, most }
+}
+
+fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
+    let total: u64 = bins.iter().map(|bin| bin.count).sum();
+    let distance = |bin: &ReliabilityBin| bin.count as f64 * (bin.mean_chance - bin.rate()).abs();
+    bins.iter().map(distance).sum::<f64>() / total.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers whose facts hold exactly as often as `rate` of their chance says.
+    fn draw(count: u64, rate: impl Fn(f64) -> f64) -> Vec<CheckedChance<'static>> {
+        let mut made = Vec::new();
+        for k in 0..count {
+            let chance = (k as f64 + 0.5) / count as f64;
+            // A sequence that fills the unit interval evenly, so that no luck is in it.
+            let even = (k as f64 * 0.618_033_988_749_895).fract();
+            made.push(CheckedChance { chance, raw: chance, truth: even < rate(chance), session: "s" });
+        }
+        made
+    }
+
+    #[test]
+    fn check_passes_true_chances() {
+        let check = check_chances(&draw(2000, |chance| chance), 0.0);
+        assert!(check.passed && check.bins.len() == 10, "{check:?}");
+        assert!((check.brier - 1.0 / 6.0).abs() < 0.01 && check.ece < 0.02, "{check:?}");
+        assert!((check.log_loss - 0.5).abs() < 0.02, "{check:?}");
+        assert!(check.bins.iter().all(|bin| bin.count == 200));
+    }
+
+    #[test]
+    fn check_finds_odds_three_times_too_high() {
+        let check = check_chances(&draw(2000, |chance| chance / (chance + 3.0 * (1.0 - chance))), 0.0);
+        assert!(!check.passed && check.ece > 0.1, "{check:?}");
+    }
+
+    #[test]
+    fn check_finds_brier_above_raw() {
+        let mut checked = draw(2000, |chance| chance);
+        for (k, it) in checked.iter_mut().enumerate() {
+            // The base rate is calibrated, and tells nothing of what the raw score knows.
+            it.chance = 0.5;
+            it.session = ["a", "b", "c", "d", "e"][k % 5];
+        }
+        let check = check_chances(&checked, 0.0);
+        assert!(check.bins.iter().all(ReliabilityBin::is_within), "{check:?}");
+        assert!(!check.passed && check.brier > check.raw_brier, "{check:?}");
+    }
+
+    #[test]
+    fn bins_keep_equal_chances_together() {
+        let pairs: Vec<(f64, bool)> = (0..100).map(|k| (if k < 7 { 0.9 } else { 0.1 }, k % 2 == 0)).collect();
+        let bins = cut_bins(&pairs, 0.0);
+        assert_eq!(bins.iter().map(|bin| bin.count).collect::<Vec<_>>(), [93, 7]);
+    }
+}
