@@ -22,3 +22,5 @@ pub use calibration::{
     Calibration, CalibrationError, ChanceBasis, DriftWatch, ErrorCorrelation, FactCheck, LabelledAnswer,
     ReliabilityBin, Stratum,
 };
+
+pub mod learnt;
