@@ -79,14 +79,14 @@ impl AnswerBook {
     /// Returns the event with the answers that are known of it.
     pub(crate) fn add_known<'e>(&self, key: &EventKey, event: &'e Event) -> Cow<'e, Event> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.get(key).filter(|answers| !answers.is_empty()) {
-            None => Cow::Borrowed(event),
-            Some(answers) => {
-                let mut event = event.clone();
-                event.answers.extend(answers.iter().cloned());
-                Cow::Owned(event)
-            }
+        let answers = known.get(key).map(Vec::as_slice).unwrap_or_default();
+        if event.answers.is_empty() && answers.is_empty() {
+            return Cow::Borrowed(event);
         }
+        let mut event = event.clone();
+        self.labelers.complete(&mut event);
+        event.answers.extend(answers.iter().cloned());
+        Cow::Owned(event)
     }
 
     /// Asks labelers about an event, and returns it with their answers.

@@ -3,6 +3,7 @@
 mod authoring;
 mod environment;
 mod guarding;
+mod labeling;
 mod ledger;
 mod serve;
 mod translating;
@@ -18,6 +19,7 @@ use lictor_logic::{After, Spelling};
 pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, SchemaArgs, SchemaName, TestArgs};
 pub(crate) use crate::args::environment::{find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
+pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
@@ -68,6 +70,10 @@ pub(crate) enum Command {
     /// Reads files, folders, globs and `-` for standard input, plain or compressed with gzip or zstd. The format is
     /// detected from the content; `--input-format help` lists the formats.
     Audit(Box<AuditArgs>),
+    /// Ask the labelers of a policy about the events of logs, and keep their answers
+    ///
+    /// Asks only what can still change a verdict. `lictor audit --answers` then judges by the answers and asks nobody.
+    Label(LabelArgs),
     /// Show what is in a log: sessions, kinds of events, tools with their effects, and what each pack could judge
     Inspect(InspectArgs),
     /// Decide on live events: one JSON line in, one decision out
@@ -254,6 +260,9 @@ pub(crate) struct AuditArgs {
     /// repeated.
     #[arg(long, value_name = "FILE")]
     pub(crate) join: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) answers: AnswerArgs,
 
     /// Format of the report
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]

@@ -10,6 +10,7 @@ mod complaint;
 mod exit;
 mod formulas;
 mod judge;
+mod labelers;
 mod ledger_log;
 mod policies;
 mod render;
@@ -70,6 +71,7 @@ fn run(command: &Command, arguments: &[OsString], out: &mut dyn Write) -> anyhow
         Command::Check(args) => commands::check::run(args, out),
         Command::Patterns(args) => commands::patterns::run(args, out),
         Command::Audit(args) => commands::audit::run(args, arguments, out),
+        Command::Label(args) => commands::label::run(args, out),
         Command::Guard(args) => commands::guard::run(args, out),
         Command::Serve(args) => commands::serve::run(args),
         Command::Approvals(args) => commands::serve::approvals(args, out),

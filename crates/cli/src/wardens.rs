@@ -14,7 +14,7 @@ use lictor_store_postgres::PostgresStore;
 use lictor_warden::{ContentRetention, Warden};
 
 use crate::args::WardenArgs;
-use crate::{complaint, policies};
+use crate::{complaint, labelers, policies};
 
 /// How long to wait before a locked ledger is tried again.
 const LEDGER_RETRY_INTERVAL: Duration = Duration::from_millis(2);
@@ -75,7 +75,7 @@ fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result
 /// Returns a guard for a policy, with the options of the arguments.
 pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
     let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
-    Ok(Guard::new(judge, guard_options(args)))
+    Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers::open_live(policy)?.labelers))
 }
 
 /// Returns the guard options of the arguments.

@@ -44,6 +44,14 @@ pub trait Labeler: Send + Sync {
 
     /// Answers each question about an event, in their order.
     fn answer(&self, inquiry: &Inquiry<'_>) -> Vec<Answer>;
+
+    /// Whether it can be asked. One that cannot only [completes](Labeler::complete) answers that events bring along.
+    fn is_asked(&self) -> bool {
+        true
+    }
+
+    /// Adds what it knows to its answers that an event brings along, such as their chances.
+    fn complete(&self, _event: &mut Event) {}
 }
 
 /// A question about an event: whether a fact holds there.
@@ -121,6 +129,7 @@ impl<'a> Inquiry<'a> {
 #[derive(Clone, Default)]
 pub struct Labelers {
     list: Vec<(Text, Arc<dyn Labeler>)>,
+    is_silent: bool,
 }
 
 impl fmt::Debug for Labelers {
@@ -132,7 +141,7 @@ impl fmt::Debug for Labelers {
 impl Labelers {
     /// Returns labelers by their names.
     pub fn new(list: impl IntoIterator<Item = (Text, Arc<dyn Labeler>)>) -> Labelers {
-        Labelers { list: list.into_iter().collect() }
+        Labelers { list: list.into_iter().collect(), is_silent: false }
     }
 
     /// Whether there are none.
@@ -140,15 +149,29 @@ impl Labelers {
         self.list.is_empty()
     }
 
-    /// Whether there is a labeler of that name.
+    /// Returns labelers that are not asked: they only [complete](Labelers::complete) answers that events bring along.
+    #[must_use]
+    pub fn without_asking(mut self) -> Labelers {
+        self.is_silent = true;
+        self
+    }
+
+    /// Whether there is a labeler of that name, which is asked.
     pub fn has(&self, name: &str) -> bool {
-        self.list.iter().any(|(known, _)| known == name)
+        !self.is_silent && self.list.iter().any(|(known, labeler)| known == name && labeler.is_asked())
+    }
+
+    /// Adds to the answers that an event brings along what their labelers know, such as their chances.
+    pub fn complete(&self, event: &mut Event) {
+        if !event.answers.is_empty() {
+            self.list.iter().for_each(|(_, labeler)| labeler.complete(event));
+        }
     }
 
     /// Asks the labelers about an event and adds their answers to it; `before` are the events right before it. It never
     /// fails and never panics: a question without a proper answer gets [`AnswerValue::Failed`].
     pub fn answer(&self, tenant: &str, event: &mut Event, before: &[Event], questions: &[Question]) {
-        for (name, labeler) in &self.list {
+        for (name, labeler) in self.list.iter().filter(|(name, _)| self.has(name)) {
             let asked: Vec<Question> = questions.iter().filter(|it| it.by == *name).cloned().collect();
             let window = asked.iter().map(|question| question.window as usize).max();
             let Some(window) = window else { continue };

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use lictor_event::labeler::Labelers;
 use lictor_event::{EXCHANGE, Event};
 use lictor_json::Json;
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
+use lictor_label::open::{OpenOptions, open_labelers};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
@@ -49,6 +51,8 @@ pub(crate) struct Judges {
     wardens: BTreeMap<String, WardenHandle>,
     ledger: Option<Arc<Ledger>>,
     active: RwLock<ActivePolicy>,
+    /// Those who answer the questions of the active policy.
+    labelers: RwLock<Labelers>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
     journal: Journal,
@@ -70,6 +74,7 @@ impl Judges {
         // Requests and half-sent texts cannot wait for a reviewer.
         let options = options.asks(AskScope::Calls);
         let active = ActivePolicy::of(&policy);
+        let labelers = RwLock::new(open(&policy)?);
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
         let is_shadow = warden.watches;
@@ -91,7 +96,17 @@ impl Judges {
             wardens.insert(tenant, handle);
         }
         let (metrics, journal) = (Arc::clone(metrics), journal.clone());
-        Ok(Judges { wardens, ledger, active: RwLock::new(active), options, metrics, journal, expired, is_shadow })
+        Ok(Judges {
+            wardens,
+            ledger,
+            active: RwLock::new(active),
+            labelers,
+            options,
+            metrics,
+            journal,
+            expired,
+            is_shadow,
+        })
     }
 
     /// Returns the active policy.
@@ -111,6 +126,7 @@ impl Judges {
         }
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
+        let events = self.label(tenant, events).await?;
         let answers = self.ask(tenant, |warden, then| warden.decide(events, then)).await?;
         self.metrics.decision_time.add(begun.elapsed());
         // A long request comes in many parts, and other requests of this thread have their turn in between.
@@ -133,6 +149,7 @@ impl Judges {
     ) -> Result<Option<SavedDecisions>, Unavailable> {
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
+        let events = self.label(tenant, events).await?;
         let saved = Arc::clone(save);
         let extra = move |answers: &[WardenAnswer]| saved.changes(answers.iter().all(WardenAnswer::is_forwarded));
         let asked = self.wait(tenant, |warden, then| warden.decide_with_extra(events, extra, then)).await?;
@@ -148,6 +165,28 @@ impl Judges {
         };
         let all_forwarded = answers.iter().all(WardenAnswer::is_forwarded);
         Ok(Some(SavedDecisions { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
+    }
+
+    /// Adds the answers of labelers to events of one session. They are asked without holding the warden, so that other
+    /// sessions do not wait for them.
+    async fn label(&self, tenant: &str, mut events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+        let labelers = self.labelers.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if labelers.is_empty() {
+            return Ok(events);
+        }
+        events.iter_mut().for_each(|event| labelers.complete(event));
+        let mut open = self.ask(tenant, |warden, then| warden.questions(events, then)).await?;
+        if open.iter().any(|(_, questions)| !questions.asked.is_empty()) {
+            let tenant = tenant.to_owned();
+            let asked = tokio::task::spawn_blocking(move || {
+                for (event, questions) in &mut open {
+                    labelers.answer(&tenant, event, &questions.before, &questions.asked);
+                }
+                open
+            });
+            open = asked.await.map_err(|error| Unavailable { reason: format!("labelers: {error}") })?;
+        }
+        Ok(open.into_iter().map(|(event, _)| event).collect())
     }
 
     /// Counts decisions, and logs those that a property objected to.
@@ -216,6 +255,7 @@ impl Judges {
     /// the new one, and keep their state of properties with the same formula.
     pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
         let next = ActivePolicy::of(policy);
+        let labelers = open(policy)?;
         // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
@@ -226,6 +266,7 @@ impl Judges {
             let changed = self.ask(tenant, |warden, then| warden.change_policy(guard, fingerprint, then)).await;
             changed.map_err(|unavailable| StartError::new(unavailable.reason))?;
         }
+        *self.labelers.write().unwrap_or_else(PoisonError::into_inner) = labelers;
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }
@@ -264,6 +305,15 @@ impl Judges {
         question(warden, Box::new(move |answer| drop(sender.send(answer))));
         receiver.await.map_err(|_| unavailable("the warden is closed".to_owned()))
     }
+}
+
+/// Opens the labelers of a policy.
+fn open(policy: &Policy) -> Result<Labelers, StartError> {
+    let opened = open_labelers(policy, &OpenOptions::default().live());
+    let describe = |problems: Vec<lictor_policy::Problem>| {
+        StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    };
+    opened.map(|opened| opened.labelers).map_err(describe)
 }
 
 /// Returns the id of the exchange that events came with.

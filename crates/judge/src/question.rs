@@ -19,7 +19,7 @@ impl Session {
     /// The session belongs to another judge.
     pub fn questions(&self, judge: &mut Judge, event: &Event) -> Result<Vec<Question>, SessionError> {
         self.check_judge(judge)?;
-        Ok(judge.find_questions(self.state(), event))
+        Ok(judge.find_questions(self.state(), event, true))
     }
 }
 
@@ -31,7 +31,7 @@ impl Judge {
     /// The state belongs to another judge.
     pub fn questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
         match self.owns(state) {
-            true => Ok(self.find_questions(state, event)),
+            true => Ok(self.find_questions(state, event, true)),
             false => Err(SessionError::foreign_judge(None)),
         }
     }
@@ -42,7 +42,9 @@ impl Judge {
         windows.max().unwrap_or(0)
     }
 
-    pub(crate) fn find_questions(&mut self, state: &SessionState, event: &Event) -> Vec<Question> {
+    /// Returns the open questions about an event. If it is not the next one, what happens before it may give any of them
+    /// a meaning, so all of them are returned.
+    pub(crate) fn find_questions(&mut self, state: &SessionState, event: &Event, is_next: bool) -> Vec<Question> {
         if self.prepared().plan.questions.is_empty() {
             return Vec::new();
         }
@@ -57,8 +59,8 @@ impl Judge {
         });
         let open: Vec<(NameId, Question)> =
             open.map(|(case, question)| (plan.cases[*case as usize].name(), question.clone())).collect();
-        if open.is_empty() {
-            return Vec::new();
+        if open.is_empty() || !is_next {
+            return open.into_iter().map(|(_, question)| question).collect();
         }
         let labeled = self.label(state, event);
         let facts: Vec<Fact> = open.iter().map(|(_, question)| question.fact.clone()).collect();

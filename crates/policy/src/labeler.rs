@@ -76,16 +76,16 @@ pub struct FactQuestion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelBudget {
     /// For one event.
-    pub event: Allowance,
+    pub event: LabelAllowance,
     /// For one session.
-    pub session: Allowance,
+    pub session: LabelAllowance,
     /// For one hour.
-    pub hour: Allowance,
+    pub hour: LabelAllowance,
 }
 
 /// The most calls, tokens and time; what is not given is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowance {
+pub struct LabelAllowance {
     /// Calls to labelers.
     pub calls: Option<u64>,
     /// Tokens, sent and received.

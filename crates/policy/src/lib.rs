@@ -25,7 +25,7 @@ pub mod vocabulary;
 mod yaml;
 
 pub use fact::{FactCase, FactDefinition, FactPattern, Test, Trigger};
-pub use labeler::{Allowance, FactQuestion, LabelBudget, LabelerDefinition, LabelerSource};
+pub use labeler::{FactQuestion, LabelAllowance, LabelBudget, LabelerDefinition, LabelerSource};
 pub use lictor_logic::After;
 pub use lint::lint;
 pub use place::Place;

@@ -74,3 +74,13 @@ pub enum TimeOutcome {
 
 /// The answers, and the version of the save, if there was one.
 pub(crate) type DecidedBatch = (Vec<WardenAnswer>, Option<u64>);
+
+/// The open questions about an event, for labelers.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct OpenQuestions {
+    /// The questions.
+    pub asked: Vec<lictor_event::labeler::Question>,
+    /// The events right before it, as far as the questions look back.
+    pub before: Vec<Event>,
+}

@@ -18,7 +18,7 @@ use lictor_logic::Time;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
-use crate::answer::{DecidedBatch, Notice, RefusedInput, WardenAnswer};
+use crate::answer::{DecidedBatch, Notice, OpenQuestions, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::warden::Warden;
 use direct::Direct;
@@ -126,6 +126,20 @@ impl WardenHandle {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Note(body, Box::new(then))),
             Mode::Direct(direct) => direct.ask(|warden, now| warden.note(body, Some(now)), then),
+        }
+    }
+
+    /// Returns [the open questions](Warden::questions) about events of one session, together with the events.
+    pub fn questions(
+        &self,
+        events: Vec<Event>,
+        then: impl FnOnce(Result<Vec<(Event, OpenQuestions)>, Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Open(events, Box::new(then))),
+            Mode::Direct(direct) => {
+                direct.ask(|warden, _| Ok(events.iter().cloned().zip(warden.questions(&events)?).collect()), then);
+            }
         }
     }
 

@@ -27,7 +27,7 @@ mod saving;
 mod time;
 mod warden;
 
-pub use crate::answer::{ExtraChanges, Notice, RefusedInput, TimeOutcome, WardenAnswer};
+pub use crate::answer::{ExtraChanges, Notice, OpenQuestions, RefusedInput, TimeOutcome, WardenAnswer};
 pub use crate::error::WardenError;
 pub use crate::handle::WardenHandle;
 pub use crate::record::ContentRetention;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use lictor_event::Event;
+use lictor_event::{Answer, Event};
 use lictor_json::Text;
 use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Cause, Decision, Guard, late_line};
@@ -22,6 +22,8 @@ use crate::answer::RefusedInput;
 /// and one that can never be written would block all decisions.
 const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
 const MAX_TOOL_CHARACTERS: usize = 1_000;
+/// Of more answers the first are named.
+const MAX_ANSWERS: usize = 100;
 /// Of a longer witness the last steps are kept.
 const MAX_STEPS: usize = 100;
 
@@ -223,6 +225,21 @@ fn add_proof(record: &mut Map<String, Json>, guard: &Guard, finding: &Finding) {
     }
 }
 
+/// Returns who said what with which chance. The values of the fact may be persons, and the key is a hash of content:
+/// both are in the payload only.
+fn describe_answer(answer: &Answer) -> Json {
+    let mut said = json!({"fact": &*answer.fact.name, "says": answer.says.name()});
+    if let Some(by) = &answer.by {
+        said["by"] = json!(by.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
+    }
+    for (key, value) in [("score", answer.score), ("chance", answer.chance)] {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            said[key] = json!(value);
+        }
+    }
+    said
+}
+
 fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     let objections: Vec<Json> = decision
         .objections
@@ -252,6 +269,9 @@ fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     body.insert("objections".into(), json!(objections));
     body.insert("redactions".into(), json!(decision.redactions.len()));
     body.insert("settles".into(), json!(decision.settles.is_some()));
+    if !decision.event.answers.is_empty() {
+        body.insert("answers".into(), decision.event.answers.iter().take(MAX_ANSWERS).map(describe_answer).collect());
+    }
     if let Some(refusal) = &decision.refused {
         body.insert("refusal".into(), json!(refusal.name()));
     }

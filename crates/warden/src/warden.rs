@@ -204,6 +204,17 @@ impl Warden {
         Ok(())
     }
 
+    /// Returns the open questions about events of one session, in their order, for labelers that the caller asks.
+    pub fn questions(&mut self, events: &[Event]) -> Result<Vec<OpenQuestions>, WardenError> {
+        let mut questions = Vec::with_capacity(events.len());
+        for (place, event) in events.iter().enumerate() {
+            self.hold(&session_of(event))?;
+            let (asked, before) = self.guard.questions(event, place == 0);
+            questions.push(OpenQuestions { asked, before });
+        }
+        Ok(questions)
+    }
+
     /// Returns the decision that an event would get now. Nothing is saved or recorded.
     pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
         self.hold(&session_of(event))?;

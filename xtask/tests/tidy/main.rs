@@ -25,8 +25,8 @@ const EDGES: [(&str, &[&str]); 24] = [
     ("lictor-event", &["lictor-logic", "lictor-json"]),
     ("lictor-decode", &["lictor-logic", "lictor-json", "lictor-event"]),
     ("lictor-recognise", &["lictor-json"]),
-    ("lictor-label", &["lictor-logic", "lictor-json", "lictor-event"]),
     ("lictor-policy", &["lictor-logic", "lictor-json", "lictor-event"]),
+    ("lictor-label", &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy"]),
     ("lictor-judge", &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy", "lictor-recognise"]),
     (
         "lictor-audit",

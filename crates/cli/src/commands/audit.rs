@@ -27,6 +27,7 @@ use lictor::skew::SkewedPolicy;
 use crate::args::{AuditArgs, ReportFormat};
 use crate::complaint;
 use crate::exit::Outcome;
+use crate::labelers::AuditAnswers;
 use crate::ledger_log;
 use crate::policies;
 use crate::render::paint::Paint;
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let mut limits = lictor_logic::CacheLimits::DEFAULT;
     limits.rows = args.max_rows;
     let mut judge = Judge::with_limits(judged, limits).map_err(|problems| policies::unusable(&problems))?;
-    let options = options(args)?;
+    let answers = AuditAnswers::open(&args.answers, &policy)?;
+    let options = options(args)?.answers(answers.as_ref().map(|answers| answers.book.clone()));
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
     if let Some(path) = &args.output {
         output::refuse_input(path, args, inputs.iter().chain(options.joined_inputs()))?;
@@ -52,6 +54,10 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let bar = progress::AuditProgress::new(&inputs, args.quiet);
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
+    if let Some(answers) = &answers {
+        // What was answered before something failed is kept.
+        answers.save(args.answers.answers.as_deref(), args.quiet)?;
+    }
     let mut report = result.inspect_err(complain_without_events)?;
     report.origin.fingerprint = Some(policy.fingerprint().into());
     // On a terminal, a text stands right below its command.

@@ -2,7 +2,7 @@
 
 use lictor_logic::Span;
 
-use crate::labeler::{Allowance, FactQuestion, LabelBudget, LabelerDefinition, LabelerSource};
+use crate::labeler::{FactQuestion, LabelAllowance, LabelBudget, LabelerDefinition, LabelerSource};
 use crate::policy_reader::{Fields, PolicyReader};
 use crate::yaml::YamlNode;
 use lictor_json::{Json, Text};
@@ -134,9 +134,9 @@ impl PolicyReader<'_> {
         let example = "such as `budget: {event: {calls: 5, time: 3s}, hour: {tokens: 400000}}`";
         let fields = self.read_fields(node, "`budget`", &["event", "session", "hour"], example);
         let mut allowance = |key: &str| {
-            let Some(node) = fields.get(key) else { return Allowance::default() };
+            let Some(node) = fields.get(key) else { return LabelAllowance::default() };
             let inner = self.read_fields(node, &format!("`{key}`"), &["calls", "tokens", "time"], example);
-            Allowance {
+            LabelAllowance {
                 calls: inner.get("calls").and_then(|node| self.read_count(node, "`calls`")),
                 tokens: inner.get("tokens").and_then(|node| self.read_count(node, "`tokens`")),
                 time: inner.get("time").and_then(|node| self.read_span(node, "`time`")),

@@ -17,7 +17,7 @@ use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
 use super::{ReplyCallback, TICK_INTERVAL};
-use crate::answer::{DecidedBatch, Notice, RefusedInput, WardenAnswer};
+use crate::answer::{DecidedBatch, Notice, OpenQuestions, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::record;
 use crate::warden::{LedgerWrite, Warden};
@@ -58,6 +58,7 @@ pub(super) enum Question {
     Decide(DecideRequest),
     Refuse(RefusedInput, ReplyCallback<()>),
     Note(Map<String, Json>, ReplyCallback<()>),
+    Open(Vec<Event>, ReplyCallback<Vec<(Event, OpenQuestions)>>),
     Preview(Box<Event>, ReplyCallback<Preview>),
     ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
     Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
@@ -120,6 +121,14 @@ fn work(
                     let now = clock();
                     batch.lingers.get_or_insert(now.plus(Span(NOTE_LINGER_INTERVAL.as_nanos() as u64)));
                     batch.notes.push((record::note(body, Some(now)), then));
+                }
+                Question::Open(events, then) => {
+                    // Like a preview, it depends on its session alone.
+                    if events.iter().any(|event| batch.is_about(event.session.as_deref())) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    let asked = warden.questions(&events).map_err(Arc::new);
+                    then(asked.map(|asked| events.into_iter().zip(asked).collect()));
                 }
                 Question::Preview(event, then) => {
                     // A preview depends on its session alone, so it waits only for earlier decisions on that session.
