@@ -33,7 +33,7 @@ impl Fence {
         let unused: Vec<char> =
             MARKS.into_iter().filter(|mark| !texts.iter().any(|text| text.contains(*mark))).collect();
         let marks = if unused.is_empty() { &MARKS[..] } else { &unused };
-        Fence { nonce: draw.hex(8), mark: marks[draw.below(marks.len())] }
+        Fence { nonce: draw.draw_hex(8), mark: marks[draw.draw_below(marks.len())] }
     }
 
     /// Returns the mark.

@@ -1,5 +1,7 @@
 //! Tests of labelers against a scripted server on loopback, and against a real small model.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod budgets;
 mod faults;
 mod injections;
@@ -99,13 +101,13 @@ fn endpoint_splits_more_than_eight_questions() {
     let server = ScriptedServer::start(|_, request| truthful(request));
     let labeler = labeler(connection(&server));
     let question = |number: usize| {
-        let statement = if number % 3 == 0 { "somebody threatens" } else { "somebody sings" };
+        let statement = if number.is_multiple_of(3) { "somebody threatens" } else { "somebody sings" };
         Question::new(Fact::new(format!("f{number}"), []), format!("{statement} ({number})"))
     };
     let questions: Vec<Question> = (0..20).map(question).collect();
     let answers = labeler.answer(&Inquiry::new(&say(THREAT), &questions));
     for (number, answer) in answers.iter().enumerate() {
-        let right = if number % 3 == 0 { AnswerValue::Yes } else { AnswerValue::No };
+        let right = if number.is_multiple_of(3) { AnswerValue::Yes } else { AnswerValue::No };
         assert_eq!((&*answer.fact.name, answer.says), (format!("f{number}").as_str(), right));
     }
     assert_eq!((answers.len(), server.requests().len()), (20, 3));
