@@ -177,6 +177,15 @@ fn measure(labeler: &EndpointLabeler, texts: usize) -> Tally {
     tally
 }
 
+/// Returns the share of pairs in which the threat has the higher score.
+fn rank_scores(scores: &[(f64, bool)]) -> f64 {
+    let of = |is_threat: bool| scores.iter().filter(move |score| score.1 == is_threat).map(|score| score.0);
+    let pairs: Vec<f64> = of(true)
+        .flat_map(|threat| of(false).map(move |other| f64::from(threat > other) + 0.5 * f64::from(threat == other)))
+        .collect();
+    pairs.iter().sum::<f64>() / pairs.len() as f64
+}
+
 #[test]
 fn small_model_answers_with_schema_and_scores() {
     let Some((_server, url)) = start_model() else { return };
@@ -199,5 +208,9 @@ fn small_model_answers_with_schema_and_scores() {
     assert_eq!(prompted.scores.len(), prompted.right + prompted.wrong, "each yes and no has a score");
     assert!(prompted.scores.iter().all(|(score, _)| (0.0..=1.0).contains(score)));
     assert_eq!(labeler.counts().wrong_controls, 0);
-    write_note(&format!("small model with the controls answered for it: {prompted:?}"));
+    let Tally { right, wrong, unclear, .. } = &prompted;
+    write_note(&format!(
+        "small model with the controls answered for it: {right} right, {wrong} wrong, {unclear} unclear, AUC {:.2}",
+        rank_scores(&prompted.scores)
+    ));
 }
