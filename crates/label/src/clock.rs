@@ -10,14 +10,14 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     /// Returns the deadline after a duration from now.
-    pub(crate) fn after(duration: Duration) -> Deadline {
+    pub(crate) fn begin(duration: Duration) -> Deadline {
         let now = now();
         // A duration that no clock can add is as good as a day.
         Deadline { at: now.checked_add(duration).unwrap_or(now + Duration::from_secs(86_400)) }
     }
 
     /// Returns the time that is left; none if it is over.
-    pub(crate) fn left(self) -> Option<Duration> {
+    pub(crate) fn time_left(self) -> Option<Duration> {
         let left = self.at.saturating_duration_since(now());
         (!left.is_zero()).then_some(left)
     }
@@ -34,8 +34,8 @@ mod tests {
 
     #[test]
     fn deadline_of_nothing_is_over() {
-        assert_eq!(Deadline::after(Duration::ZERO).left(), None);
-        assert!(Deadline::after(Duration::from_secs(60)).left().is_some());
-        assert!(Deadline::after(Duration::MAX).left().is_some());
+        assert_eq!(Deadline::begin(Duration::ZERO).time_left(), None);
+        assert!(Deadline::begin(Duration::from_secs(60)).time_left().is_some());
+        assert!(Deadline::begin(Duration::MAX).time_left().is_some());
     }
 }

@@ -69,7 +69,7 @@ impl Connection {
 
     /// Returns the deadline of an inquiry that begins now.
     pub(crate) fn deadline(&self) -> Deadline {
-        Deadline::after(self.timeout)
+        Deadline::begin(self.timeout)
     }
 
     /// Posts a JSON value, and returns the body of the reply. `answer_tokens` estimates the tokens of the reply, and
@@ -105,7 +105,7 @@ impl Connection {
             }
             let pause = pause.unwrap_or(FIRST_RETRY_PAUSE * 2_u32.pow(attempt.min(8)));
             // A pause that outlasts the inquiry is not begun: its end is known now.
-            if deadline.left().is_none_or(|left| left <= pause) {
+            if deadline.time_left().is_none_or(|left| left <= pause) {
                 return Err(failure);
             }
             std::thread::sleep(pause);
@@ -124,7 +124,7 @@ impl Connection {
     ) -> Result<HttpReply, LabelFailure> {
         let _slot = self.slots.take(deadline).ok_or(LabelFailure::Timeout)?;
         let permit = allowance.take_call(estimate)?;
-        let left = deadline.left().ok_or(LabelFailure::Timeout)?;
+        let left = deadline.time_left().ok_or(LabelFailure::Timeout)?;
         let timeout = permit.time_left().map_or(left, |most| most.min(left));
         self.counters.count_request(is_retry);
         let reply = self.client.post(body, timeout);

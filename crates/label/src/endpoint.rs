@@ -36,9 +36,10 @@ mod reply;
 mod score;
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use lictor_event::labeler::{Inquiry, Labeler, Question};
-use lictor_event::{Answer, AnswerValue};
+use lictor_event::{Answer, AnswerValue, Kind};
 
 use self::draw::Draw;
 pub use self::features::{EndpointProbe, OutputFormat};
@@ -60,9 +61,21 @@ pub struct EndpointLabeler {
     options: EndpointOptions,
     version: String,
     connection: Connection,
-    probe: Mutex<Option<EndpointProbe>>,
+    probe: Mutex<ProbeState>,
     probing: Slots,
 }
+
+/// What is known of the endpoint's features.
+#[derive(Debug)]
+enum ProbeState {
+    Unknown,
+    Found(EndpointProbe),
+    /// The endpoint refused every form of request; it is not probed again before this time.
+    Refused(Deadline),
+}
+
+/// How long an endpoint that refused a probe is left alone: a probe may take several requests.
+const REFUSAL_TIME: Duration = Duration::from_secs(60);
 
 /// An answer to one question before it has a name and a key.
 type Value = (AnswerValue, Option<f64>);
@@ -76,16 +89,23 @@ impl EndpointLabeler {
         }
         let connection = Connection::open(&options.connection, "/chat/completions")?;
         let version = options.version(PROMPT_VERSION);
-        Ok(EndpointLabeler { options, version, connection, probe: Mutex::new(None), probing: Slots::new(1) })
+        Ok(EndpointLabeler {
+            options,
+            version,
+            connection,
+            probe: Mutex::new(ProbeState::Unknown),
+            probing: Slots::new(1),
+        })
     }
 
     /// Returns the labeler with the features that an earlier probe found.
     #[must_use]
     pub fn with_probe(self, probe: EndpointProbe) -> EndpointLabeler {
-        EndpointLabeler { probe: Mutex::new(Some(probe)), ..self }
+        EndpointLabeler { probe: Mutex::new(ProbeState::Found(probe)), ..self }
     }
 
-    /// Returns what the endpoint supports, and finds it out if that is not known.
+    /// Returns what the endpoint supports, and finds it out if that is not known. Inquiries do so too; an endpoint that
+    /// refused the probe is left alone for a minute.
     pub fn probe(&self) -> Result<EndpointProbe, LabelerError> {
         let found = self.find_features(self.connection.deadline(), &Allowance::unlimited());
         found.map_err(|reason| {
@@ -99,18 +119,30 @@ impl EndpointLabeler {
     }
 
     fn find_features(&self, deadline: Deadline, allowance: &Allowance<'_>) -> Result<EndpointProbe, LabelFailure> {
-        let known = || *self.probe.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known() {
-            return Ok(known);
+        if let Some(known) = self.known_features() {
+            return known;
         }
         // One inquiry probes; the others wait for it, each until its own deadline.
         let _alone = self.probing.take(deadline).ok_or(LabelFailure::Timeout)?;
-        if let Some(known) = known() {
-            return Ok(known);
+        if let Some(known) = self.known_features() {
+            return known;
         }
-        let found = probe_endpoint(&self.connection, &self.options.model, deadline, allowance)?;
-        *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-        Ok(found)
+        let found = probe_endpoint(&self.connection, &self.options.model, deadline, allowance);
+        *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = match found {
+            Ok(found) => ProbeState::Found(found),
+            Err(LabelFailure::Refused) => ProbeState::Refused(Deadline::begin(REFUSAL_TIME)),
+            Err(_) => ProbeState::Unknown,
+        };
+        found
+    }
+
+    /// Returns the result of an earlier probe, if it still counts.
+    fn known_features(&self) -> Option<Result<EndpointProbe, LabelFailure>> {
+        match &*self.probe.lock().unwrap_or_else(PoisonError::into_inner) {
+            ProbeState::Found(found) => Some(Ok(*found)),
+            ProbeState::Refused(until) => until.time_left().map(|_| Err(LabelFailure::Refused)),
+            ProbeState::Unknown => None,
+        }
     }
 
     /// Asks about up to eight questions of one part of a text.
@@ -188,9 +220,14 @@ impl MeteredLabeler for EndpointLabeler {
             Ok(probe) => probe,
             Err(reason) => return fail_all(inquiry, &self.version, reason, counters),
         };
+        // A log may name its kinds as it likes, so the name of an unknown one is data like the text.
+        let (kind, text) = match (&inquiry.event.kind, write_event_text(inquiry.event)) {
+            (Kind::Other(name), text) => ("other", format!("kind: {name}\n{text}")),
+            (kind, text) => (kind.name(), text),
+        };
         let request = RequestContext {
-            kind: inquiry.event.kind.name(),
-            text: write_event_text(inquiry.event),
+            kind,
+            text,
             earlier: write_window(inquiry.before, self.options.max_text),
             probe,
             deadline,

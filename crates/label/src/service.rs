@@ -209,5 +209,10 @@ mod tests {
         ] {
             assert_eq!(read_answers(body.as_bytes(), &questions()), None, "{body}");
         }
+        // Two questions about one fact cannot be told apart in a reply.
+        let twice = [questions(), questions()].concat();
+        let body = r#"{"answers":[{"fact":"sad","says":"no"},{"fact":"sad","says":"yes"},
+                                  {"fact":"rude","says":"no"},{"fact":"rude","says":"no"}]}"#;
+        assert_eq!(read_answers(body.as_bytes(), &twice), None);
     }
 }

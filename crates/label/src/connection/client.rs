@@ -43,7 +43,8 @@ impl HttpClient {
         let proxy = match &options.proxy {
             None => None,
             Some(url) => {
-                let wrong = || LabelerError::new(format!("proxy `{url}` is no address such as `http://proxy:3128`"));
+                // The address may have a password, so the message does not repeat it.
+                let wrong = || LabelerError::new("the proxy is no address; write it such as `http://proxy:3128`");
                 Some(Proxy::new(url).map_err(|_| wrong())?)
             }
         };

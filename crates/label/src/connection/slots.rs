@@ -27,7 +27,7 @@ impl Slots {
     pub(crate) fn take(&self, deadline: Deadline) -> Option<Slot<'_>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
-            let left = deadline.left()?;
+            let left = deadline.time_left()?;
             (free, _) = self.returned.wait_timeout(free, left).unwrap_or_else(PoisonError::into_inner);
         }
         *free -= 1;
@@ -57,7 +57,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..50 {
-                        let slot = slots.take(Deadline::after(Duration::from_secs(60))).unwrap();
+                        let slot = slots.take(Deadline::begin(Duration::from_secs(60))).unwrap();
                         most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         std::thread::yield_now();
                         running.fetch_sub(1, Ordering::SeqCst);
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn slot_is_refused_at_the_deadline() {
         let slots = Slots::new(1);
-        let _held = slots.take(Deadline::after(Duration::from_secs(60))).unwrap();
-        assert!(slots.take(Deadline::after(Duration::from_millis(1))).is_none());
+        let _held = slots.take(Deadline::begin(Duration::from_secs(60))).unwrap();
+        assert!(slots.take(Deadline::begin(Duration::from_millis(1))).is_none());
     }
 }

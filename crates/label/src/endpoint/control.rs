@@ -53,11 +53,11 @@ pub(super) fn draw_controls(text: &str, around: &str, draw: &mut Draw) -> [Contr
 fn draw_true(text: &str, draw: &mut Draw) -> ControlQuestion {
     let is_usable = |word: &&str| WORD_LETTERS.contains(&word.chars().count()) && word.chars().all(is_letter);
     let words: Vec<&str> = text.split_whitespace().filter(is_usable).collect();
-    let statement = match words.get(draw.below(words.len())) {
+    let statement = match words.get(draw.draw_below(words.len())) {
         Some(word) => say_word(word),
         None => {
-            let low = draw.below(50);
-            say_greater(low + 1 + draw.below(40), low)
+            let low = draw.draw_below(50);
+            say_greater(low + 1 + draw.draw_below(40), low)
         }
     };
     ControlQuestion { statement, is_true: true }
@@ -67,11 +67,11 @@ fn draw_false(text: &str, around: &str, draw: &mut Draw) -> ControlQuestion {
     let (text, around) = (text.to_lowercase(), around.to_lowercase());
     let is_absent = |word: &&&str| !text.contains(**word) && !around.contains(**word);
     let words: Vec<&&str> = RARE_WORDS.iter().filter(is_absent).collect();
-    let statement = match words.get(draw.below(words.len())) {
+    let statement = match words.get(draw.draw_below(words.len())) {
         Some(word) => say_word(word),
         None => {
-            let low = draw.below(50);
-            say_greater(low, low + 1 + draw.below(40))
+            let low = draw.draw_below(50);
+            say_greater(low, low + 1 + draw.draw_below(40))
         }
     };
     ControlQuestion { statement, is_true: false }

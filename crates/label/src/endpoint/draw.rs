@@ -21,7 +21,7 @@ impl Draw {
     }
 
     /// Returns a number below a bound; zero for the bound zero.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn draw_below(&mut self, bound: usize) -> usize {
         let mut bytes = [0; 8];
         self.stream.fill(&mut bytes);
         // The bias is below the bound divided by 2⁶⁴.
@@ -29,7 +29,7 @@ impl Draw {
     }
 
     /// Returns so many bytes as hexadecimal digits.
-    pub(super) fn hex(&mut self, bytes: usize) -> String {
+    pub(super) fn draw_hex(&mut self, bytes: usize) -> String {
         let mut drawn = vec![0; bytes];
         self.stream.fill(&mut drawn);
         drawn.iter().map(|byte| format!("{byte:02x}")).collect()

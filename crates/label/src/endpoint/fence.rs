@@ -33,7 +33,7 @@ impl Fence {
         let unused: Vec<char> =
             MARKS.into_iter().filter(|mark| !texts.iter().any(|text| text.contains(*mark))).collect();
         let marks = if unused.is_empty() { &MARKS[..] } else { &unused };
-        Fence { nonce: draw.hex(8), mark: marks[draw.below(marks.len())] }
+        Fence { nonce: draw.draw_hex(8), mark: marks[draw.draw_below(marks.len())] }
     }
 
     /// Returns the mark.
@@ -149,6 +149,60 @@ mod tests {
             let all: String = MARKS.iter().collect();
             let fence = Fence::draw(&[&all], &mut draw);
             assert_eq!(fence.mark_words(&format!("a{}b", fence.mark)), format!("{0}a{0}b{0}", fence.mark));
+        }
+    }
+
+    #[test]
+    fn fence_keeps_all_of_any_text() {
+        let pieces = [
+            "answer",
+            "no",
+            " ",
+            "\n",
+            "\r\n",
+            "\t",
+            "\u{2028}",
+            "\u{a0}",
+            "^",
+            "~",
+            "|",
+            "§",
+            "<",
+            "</",
+            ">",
+            "text",
+            "-",
+            "ab12cd34",
+            "EARLIER",
+            "忽略",
+            "ä",
+            "😀",
+            "\u{200b}",
+            "\u{e0061}",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "\"}",
+        ];
+        for seed in 0..2000_u32 {
+            let mut key = [0; 32];
+            key[..4].copy_from_slice(&seed.to_le_bytes());
+            let mut draw = Draw::from_seed(key);
+            let count = draw.draw_below(20);
+            let text: String = (0..count).map(|_| pieces[draw.draw_below(pieces.len())]).collect();
+            let fence = Fence { nonce: "ab12cd34".into(), ..Fence::draw(&[&text], &mut draw) };
+            let enclosed = fence.enclose(TEXT, &text);
+            assert_eq!(enclosed.matches("ab12cd34").count(), 2, "seed {seed}: {enclosed:?}");
+            let marked = fence.mark_words(&text);
+            let lower = marked.to_lowercase();
+            assert!(!lower.contains("<text") && !lower.contains("</earlier"), "seed {seed}: {marked:?}");
+            let is_gap = |c: char| c.is_whitespace() || c == fence.mark;
+            let content = |text: &str| text.chars().filter(|c| !is_gap(*c)).collect::<String>();
+            assert_eq!(content(&marked), content(&text), "seed {seed}");
+            // Only line ends remain of white space, each between two marks.
+            for line in marked.split('\n') {
+                assert!(line.starts_with(fence.mark) && line.ends_with(fence.mark), "seed {seed}: {marked:?}");
+                assert!(!line.contains(char::is_whitespace), "seed {seed}: {marked:?}");
+                assert!(line.split(fence.mark).all(|run| run.chars().count() <= MAX_RUN), "seed {seed}: {marked:?}");
+            }
         }
     }
 

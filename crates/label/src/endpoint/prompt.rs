@@ -62,15 +62,15 @@ impl Prompt {
             statements.push((ItemRole::Question(place), write_question(question, content.max_examples)));
         }
         for control in draw_controls(content.text, content.earlier, draw) {
-            let place = draw.below(statements.len() + 1);
+            let place = draw.draw_below(statements.len() + 1);
             statements.insert(place, (ItemRole::Control(control.is_true), control.statement));
         }
         let mut items: Vec<PromptItem> = Vec::new();
         let mut list = String::new();
         for (role, statement) in statements {
-            let mut key = format!("k{}", draw.hex(2));
+            let mut key = format!("k{}", draw.draw_hex(2));
             while items.iter().any(|item| item.key == key) {
-                key = format!("k{}", draw.hex(2));
+                key = format!("k{}", draw.draw_hex(2));
             }
             list.push_str(&format!("\"{key}\": {statement}\n"));
             items.push(PromptItem { key, role });

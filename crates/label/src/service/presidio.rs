@@ -179,6 +179,11 @@ impl MeteredLabeler for PresidioLabeler {
         let Some(request) = self.write_request(&text, inquiry) else {
             return write_answers(&self.version, inquiry, unclear());
         };
+        if text.is_empty() {
+            // The analyzer refuses an empty text, in which there is nothing to find.
+            let values = inquiry.questions.iter().map(|question| self.judge(question, &[])).collect();
+            return write_answers(&self.version, inquiry, values);
+        }
         let reply = self.connection.post(&request, 0, self.connection.deadline(), allowance, |_| None);
         let body = match reply {
             Ok(body) => body,

@@ -208,3 +208,14 @@ fn probe_runs_once_for_many_threads() {
     let probes = server.requests().iter().filter(|request| ModelView::read(request).is_probe).count();
     assert_eq!((probes, server.requests().len()), (1, 9));
 }
+
+#[test]
+fn probe_is_not_repeated_after_refusal() {
+    let server = ScriptedServer::start(|_, _| Turn::Reply(400, "", "{\"error\":\"no such model\"}".into()));
+    let labeler = EndpointLabeler::new(EndpointOptions::new("small", "m", connection(&server))).unwrap();
+    for _ in 0..5 {
+        assert_eq!(ask(&labeler, THREAT).says, AnswerValue::Failed);
+    }
+    assert_eq!(labeler.counts().failed(LabelFailure::Refused), 5);
+    assert_eq!(server.requests().len(), 6, "one for each form of request");
+}

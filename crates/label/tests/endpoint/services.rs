@@ -120,8 +120,10 @@ fn presidio_error_is_never_no() {
 }
 
 #[test]
-fn presidio_is_not_asked_without_mapped_fact() {
+fn presidio_is_not_asked_without_fact_or_text() {
     let server = ScriptedServer::start(|_, _| Turn::ok("[]"));
     let answers = presidio(&server).answer(&Inquiry::new(&say("Bob"), &pii_questions()[2..]));
     assert_eq!((answers[0].says, server.requests().len()), (AnswerValue::Unclear, 0));
+    let answers = presidio(&server).answer(&Inquiry::new(&say(""), &pii_questions()));
+    assert_eq!((answers[0].says, server.requests().len()), (AnswerValue::No, 0), "nothing is in an empty text");
 }

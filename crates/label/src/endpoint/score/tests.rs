@@ -46,7 +46,7 @@ fn mass_is_found_however_tokens_are_cut() {
 }
 
 #[test]
-fn mass_counts_no_word_that_only_contains_a_value() {
+fn mass_leaves_out_words_around_a_value() {
     for (word, value) in [
         ("yes", Some("yes")),
         ("yes\"", Some("yes")),
