@@ -33,6 +33,15 @@ struct Tally {
     alone: Share,
     within: Share,
     phrases: Share,
+    both: Share,
+}
+
+impl Tally {
+    fn count_alone(&mut self, by_model: bool, by_phrases: bool) {
+        count(&mut self.alone, by_model);
+        count(&mut self.phrases, by_phrases);
+        count(&mut self.both, by_model || by_phrases);
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,16 +51,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = arguments.next();
     let texts = read_corpus(&corpus)?;
     let phrases = read_phrases(&std::fs::read_to_string(pack)?)?;
-    let sources: BTreeSet<&str> =
-        texts.iter().filter(|text| text.family.is_none()).map(|text| text.source.as_str()).collect();
-    let sources: Vec<&str> = sources.into_iter().collect();
-    let part_of = |text: &Text| sources.iter().position(|source| *source == text.source).unwrap_or_default() % PARTS;
+    // Harmless texts are held out by document, and in other rounds by whole sources.
+    let part_of = |text: &Text| blake3::hash(text.source.as_bytes()).as_bytes()[0] as usize % PARTS;
     let families: BTreeSet<&str> = texts.iter().filter_map(|text| text.family.as_deref()).collect();
 
-    println!(
-        "{:28} {:>5}  {:24} {:24} {:24}",
-        "attack family, held out", "texts", "alone", "within a page", "phrase list, alone"
-    );
+    print_head(["attack family, held out", "alone", "within a page", "phrase list, alone", "either, alone"]);
     let mut total = Tally::default();
     let mut harmless: BTreeMap<&str, Tally> = BTreeMap::new();
     for (number, family) in families.iter().enumerate() {
@@ -76,26 +80,35 @@ fn main() -> Result<(), Box<dyn Error>> {
             .collect();
         let mut tally = Tally::default();
         for (index, text) in apart.iter().enumerate() {
-            count(&mut tally.alone, finds(&text.text));
-            count(&mut tally.phrases, phrases.iter().any(|phrase| phrase.is_match(&text.text)));
+            tally.count_alone(finds(&text.text), phrases.iter().any(|phrase| phrase.is_match(&text.text)));
             if let Some(carrier) = carriers.get(index * 7 % carriers.len().max(1)) {
                 count(&mut tally.within, finds(&insert(&carrier.text, &text.text)));
             }
         }
-        // Each harmless source is held out in several rounds; the first of them counts.
+        // Each document is held out in several rounds; the first of them counts.
         if number < PARTS {
             for text in texts.iter().filter(|text| text.family.is_none() && part_of(text) == part) {
-                let source = text.source.split('/').next().unwrap_or_default();
-                let tally = harmless.entry(source).or_default();
-                count(&mut tally.alone, finds(&text.text));
-                count(&mut tally.phrases, phrases.iter().any(|phrase| phrase.is_match(&text.text)));
+                let tally = harmless.entry(kind_of(text)).or_default();
+                tally.count_alone(finds(&text.text), phrases.iter().any(|phrase| phrase.is_match(&text.text)));
             }
         }
         print_row(family, &tally);
         add(&mut total, &tally);
     }
     print_row("all", &total);
-    println!("\n{:28} {:>5}  {:24} {:24} {:24}", "harmless source, held out", "texts", "found", "", "phrase list");
+    let kinds: Vec<&str> = harmless.keys().copied().collect();
+    for part in 0..PARTS {
+        let is_apart =
+            |text: &Text| kinds.iter().position(|kind| *kind == kind_of(text)).unwrap_or_default() % PARTS == part;
+        let kept = texts.iter().filter(|text| text.family.is_some() || !is_apart(text));
+        let model = LabelModel::train(&make_examples(kept), &options())?;
+        for text in texts.iter().filter(|text| text.family.is_none() && is_apart(text)) {
+            let found = model.score("injection", &text.text).is_some_and(|score| score.probability >= 0.5);
+            count(&mut harmless.entry(kind_of(text)).or_default().within, found);
+        }
+    }
+    println!();
+    print_head(["harmless source", "document held out", "source held out", "phrase list", "either, document"]);
     let mut total = Tally::default();
     for (source, tally) in &harmless {
         print_row(source, tally);
@@ -112,26 +125,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Returns the source of a harmless text without its document.
+fn kind_of(text: &Text) -> &str {
+    text.source.split('/').next().unwrap_or_default()
+}
+
 fn options() -> LearnOptions {
     let mut options = LearnOptions::new("injection");
     let list = include_str!("../injection/requirements.txt").lines().filter(|line| line.contains("=="));
     options.sources = list.map(Into::into).chain(["texts written for it: injection/letters.py".into()]).collect();
     options.bits = 16;
     options.windows = vec![24, 72];
-    options.max_false_positive_rate = Some(0.005);
+    options.max_false_positive_rate = Some(0.0075);
     options
 }
 
 fn make_examples<'a>(texts: impl Iterator<Item = &'a Text>) -> Vec<LabelExample> {
     let texts: Vec<&Text> = texts.collect();
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in &texts {
-        *sizes.entry(text.family.as_deref().unwrap_or(&text.source)).or_default() += 1;
+    for family in texts.iter().filter_map(|text| text.family.as_deref()) {
+        *sizes.entry(family).or_default() += 1;
     }
     let examples = texts.iter().map(|text| {
         // A large family does not outweigh the others.
-        let size = sizes.get(text.family.as_deref().unwrap_or(&text.source)).copied().unwrap_or(1).max(1);
-        let weight = if text.family.is_some() { (60.0 / size as f64).clamp(0.2, 2.0) } else { 1.0 };
+        let size = text.family.as_deref().and_then(|family| sizes.get(family)).copied();
+        let weight = size.map_or(1.0, |size| (60.0 / size as f64).clamp(0.2, 2.0));
         LabelExample {
             text: text.text.clone(),
             group: text.family.as_ref().unwrap_or(&text.source).clone(),
@@ -183,9 +201,13 @@ fn count(share: &mut Share, hit: bool) {
 }
 
 fn add(total: &mut Tally, tally: &Tally) {
-    for (all, one) in
-        [(&mut total.alone, tally.alone), (&mut total.within, tally.within), (&mut total.phrases, tally.phrases)]
-    {
+    let shares = [
+        (&mut total.alone, tally.alone),
+        (&mut total.within, tally.within),
+        (&mut total.phrases, tally.phrases),
+        (&mut total.both, tally.both),
+    ];
+    for (all, one) in shares {
         all.hits += one.hits;
         all.of += one.of;
     }
@@ -199,13 +221,13 @@ fn print_row(name: &str, tally: &Tally) {
             format!("{:5.1} % ({:.1} to {:.1})", value * 100.0, low * 100.0, high * 100.0)
         }
     };
-    println!(
-        "{name:28} {:>5}  {:24} {:24} {:24}",
-        tally.alone.of,
-        cell(tally.alone),
-        cell(tally.within),
-        cell(tally.phrases)
-    );
+    let [alone, within, phrases, both] = [tally.alone, tally.within, tally.phrases, tally.both].map(cell);
+    println!("{name:28} {:>5}  {alone:23} {within:23} {phrases:23} {both}", tally.alone.of);
+}
+
+fn print_head(names: [&str; 5]) {
+    let [name, alone, within, phrases, both] = names;
+    println!("{name:28} {:>5}  {alone:23} {within:23} {phrases:23} {both}", "texts");
 }
 
 fn measure_time(model: &LabelModel, texts: &[Text]) {

@@ -221,7 +221,8 @@ def collect_prose(value):
 
 
 def write_pages(text, source, most=40):
-    """Writes a text page by page."""
+    """Writes a text page by page, as pages of one document: SOURCE/DOCUMENT."""
+    source += "/" + hashlib.sha256(text.encode()).hexdigest()[:8]
     page, count = "", 0
     for paragraph in re.split(r"(?<=\n)(?=\s*\n|- )", text):
         page += paragraph[: 4 * PAGE]
