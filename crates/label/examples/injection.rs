@@ -135,7 +135,7 @@ fn options() -> LearnOptions {
     let list = include_str!("../injection/requirements.txt").lines().filter(|line| line.contains("=="));
     options.sources = list.map(Into::into).chain(["texts written for it: injection/letters.py".into()]).collect();
     options.bits = 16;
-    options.windows = vec![24, 72];
+    options.windows = vec![12, 24, 72];
     options.max_false_positive_rate = Some(0.0075);
     options
 }
@@ -230,21 +230,25 @@ fn print_head(names: [&str; 5]) {
     println!("{name:28} {:>5}  {alone:23} {within:23} {phrases:23} {both}", "texts");
 }
 
+/// Prints how long short texts and all texts take, each the best of some rounds: other processes only add time.
+#[expect(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 fn measure_time(model: &LabelModel, texts: &[Text]) {
-    let (mut bytes, begin) = (0, Instant::now());
-    for text in texts {
-        bytes += text.text.len();
-        std::hint::black_box(model.score("injection", &text.text));
-    }
-    let nanoseconds = begin.elapsed().as_nanos() as f64;
-    println!("\n{:.1} µs a text of {} bytes", nanoseconds / 1000.0 / texts.len() as f64, bytes / texts.len().max(1));
     let short: Vec<&Text> = texts.iter().filter(|text| (150..250).contains(&text.text.len())).collect();
-    let begin = Instant::now();
-    for text in &short {
-        std::hint::black_box(model.score("injection", &text.text));
+    let all: Vec<&Text> = texts.iter().collect();
+    println!();
+    for (texts, rounds) in [(short, 50), (all, 3)] {
+        let bytes: usize = texts.iter().map(|text| text.text.len()).sum();
+        let mut best = vec![f64::INFINITY; texts.len()];
+        for _ in 0..rounds {
+            for (text, best) in texts.iter().zip(&mut best) {
+                let begin = Instant::now();
+                std::hint::black_box(model.score("injection", &text.text));
+                *best = best.min(begin.elapsed().as_nanos() as f64 / 1000.0);
+            }
+        }
+        let count = texts.len().max(1);
+        println!("{:.1} µs a text of {} bytes in the mean", best.iter().sum::<f64>() / count as f64, bytes / count);
     }
-    let each = begin.elapsed().as_nanos() as f64 / 1000.0 / short.len().max(1) as f64;
-    println!("{each:.1} µs a text of about 200 bytes");
 }
 
 fn read_corpus(path: &str) -> Result<Vec<Text>, Box<dyn Error>> {
