@@ -1,4 +1,5 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `fuzz`, `words`, `deny`, `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `fuzz`, `injection`, `words`, `deny`,
+//! `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the same checks.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy, and compilers for C and C++.
@@ -15,6 +16,7 @@ mod docs;
 mod early;
 mod fuzz;
 mod fuzz_log;
+mod injection;
 mod oldest;
 mod python;
 mod ratio;
@@ -47,6 +49,8 @@ usage: cargo xtask COMMAND
                    nightly size, and `deny` (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS, LICTOR_KILLS, LICTOR_LIES and
                    LICTOR_FUZZ_SECONDS override it)
   deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
+  injection        learn the built-in model of injections again and measure it on held-out attack families; --keep only
+                   measures
   words [FILE …]   count words, long sentences and words that make readers guess, page by page
   help             this text
 
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench::run(name, rest),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["deny"] => deny::check().and_then(Outcome::or_failure),
+        ["injection", rest @ ..] => injection::run(rest),
         ["words", files @ ..] => count_words(files),
         ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),

@@ -4,6 +4,7 @@ mod authoring;
 mod environment;
 mod guarding;
 mod labeling;
+mod learning;
 mod ledger;
 mod serve;
 mod translating;
@@ -20,6 +21,7 @@ pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, Schema
 pub(crate) use crate::args::environment::{find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
 pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
+pub(crate) use crate::args::learning::{LearnArgs, LearnCommand, LearnLabelsArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     /// Writes policy.yaml, and a file of events for `lictor audit` for each log. If something cannot be imported, the
     /// command names its place and the reason, and writes nothing.
     Import(ImportArgs),
+    /// Learn labelers from labelled logs
+    Learn(LearnArgs),
     /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),
     /// Write a starter policy, or a first policy from a log

@@ -163,11 +163,13 @@ impl CueBits {
     }
 }
 
-/// The last words before a place.
+/// Where the words of each class and the keywords were last seen.
 #[derive(Debug, Default)]
 struct Recent {
-    /// The words with their index and one, at that index modulo the length. Zero is no word.
-    words: [(usize, WordClasses, Option<&'static str>); 16],
+    /// By class, the index of its last word and one; zero is none.
+    classes: [usize; WordClasses::COUNT],
+    /// By keyword, the index and one.
+    keywords: [usize; KEYWORDS.len()],
 }
 
 /// Words that cues ask for by themselves.
@@ -175,22 +177,23 @@ const KEYWORDS: [&str; 9] = ["system", "initial", "your", "the", "this", "with",
 
 impl Recent {
     fn note(&mut self, index: usize, token: &Token<'_>, classes: WordClasses) {
-        let keyword = KEYWORDS.into_iter().find(|keyword| *keyword == token.word);
-        let slot = index % self.words.len();
-        if let Some(place) = self.words.get_mut(slot) {
-            *place = (index + 1, classes, keyword);
+        for class in classes.indices() {
+            self.classes[class] = index + 1;
+        }
+        if let Some(keyword) = KEYWORDS.iter().position(|keyword| *keyword == token.word) {
+            self.keywords[keyword] = index + 1;
         }
     }
 
     /// Whether a word of a class is among the last `words` before an index.
     fn has_class(&self, class: WordClasses, index: usize, words: usize) -> bool {
-        self.words.iter().any(|(seen, classes, _)| classes.meets(class) && *seen > 0 && index < *seen + words)
+        class.indices().any(|class| self.classes[class] > 0 && index < self.classes[class] + words)
     }
 
     /// Whether one of some keywords is among the two words before an index.
     fn has_word(&self, keywords: &[&str], index: usize) -> bool {
-        let is_one = |word: &Option<&str>| word.is_some_and(|word| keywords.contains(&word));
-        self.words.iter().any(|(seen, _, word)| is_one(word) && *seen > 0 && index < *seen + 2)
+        let seen = KEYWORDS.iter().zip(self.keywords).filter(|(_, seen)| *seen > 0 && index < seen + 2);
+        seen.into_iter().any(|(keyword, _)| keywords.contains(keyword))
     }
 }
 

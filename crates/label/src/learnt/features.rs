@@ -16,7 +16,7 @@ use super::token::{self, Token};
 pub(super) const FEATURES_VERSION: i64 = 1;
 
 /// How many letters an n-gram of letters has.
-const LETTER_GRAMS: Range<usize> = 3..6;
+const LETTER_GRAMS: Range<usize> = 4..5;
 
 /// The lengths of a text in Base64 that is decoded and judged too.
 const BLOB_CHARS: Range<usize> = 32..16_384;

@@ -18,6 +18,16 @@ pub const MIN_EXAMPLES: usize = 10;
 /// Into how many parts the examples are split to find the threshold of a rate of false positives.
 const THRESHOLD_FOLDS: usize = 4;
 
+/// How many windows of a text the first round learns from, where the fact holds and where it does not.
+const POSITIVE_WINDOWS: usize = 6;
+const NEGATIVE_WINDOWS: usize = 24;
+
+/// From which logit on a window where the fact does not hold is learnt from again.
+const NEAR_MISTAKE_LOGIT: f64 = -3.0;
+
+/// The rate of learning of a cue, in rates of a window's n-grams together.
+const CUE_RATE: f64 = 0.3;
+
 /// In how many units a logit is stored.
 const LOGIT_UNITS: f64 = 1000.0;
 
@@ -53,7 +63,7 @@ pub struct LearnOptions {
     pub epochs: u32,
     /// The rate of learning.
     pub rate: f64,
-    /// The weight of the penalty on large weights.
+    /// By which share all weights shrink after each reading.
     pub l2: f64,
     /// The seed of the order in which examples are read.
     pub seed: u64,
@@ -70,9 +80,9 @@ impl LearnOptions {
             sources: Vec::new(),
             bits: 16,
             windows: vec![0],
-            epochs: 12,
-            rate: 0.2,
-            l2: 1e-6,
+            epochs: 6,
+            rate: 1.0,
+            l2: 0.1,
             seed: 1,
             max_false_positive_rate: None,
         }
@@ -272,8 +282,8 @@ fn check(options: &LearnOptions) -> Result<(), LabelModelError> {
         "a model has 1 to 4 sizes of windows, each of at most 4096 words"
     } else if options.epochs == 0 || options.epochs > 1000 {
         "`epochs` must be from 1 to 1000"
-    } else if !(options.rate > 0.0 && options.rate <= 10.0 && options.l2 >= 0.0 && options.l2 <= 1.0) {
-        "`rate` must be from 0 to 10 and `l2` from 0 to 1"
+    } else if !(options.rate > 0.0 && options.rate <= 10.0 && options.l2 >= 0.0 && options.l2 < 1.0) {
+        "`rate` must be from 0 to 10 and `l2` from 0 to below 1"
     } else if options.max_false_positive_rate.is_some_and(|rate| !is_share(rate)) {
         "the rate of false positives must be between 0 and 1"
     } else {
@@ -323,35 +333,40 @@ impl Learner<'_> {
         Ok(row)
     }
 
-    /// Fits weights in two rounds. The first learns from all windows; the second takes, of each text where the fact
-    /// holds, only the window that the first finds most likely: the rest of a text may say nothing about the fact.
+    /// Fits weights in two rounds. The first learns from some windows of each text. The second takes, of a text where the
+    /// fact holds, only the window that the first finds most likely, since the rest may say nothing about the fact; and
+    /// of the other texts also the windows that the first nearly mistook.
     fn fit_texts(&self, texts: &[&LabelledText<'_>]) -> Weights {
         let fit_options = FitOptions {
             bits: self.options.bits,
             epochs: self.options.epochs,
             rate: self.options.rate,
+            cue_rate: CUE_RATE,
             l2: self.options.l2,
             seed: self.options.seed,
         };
         let mut samples = Vec::new();
+        let mut is_whole = true;
         for text in texts {
             let all = self.collect_windows(text);
-            let share = if text.holds { text.weight / all.len().max(1) as f64 } else { text.weight };
-            samples.extend(all.into_iter().map(|sample| Sample { weight: share, ..sample }));
+            is_whole &= all.len() <= 1;
+            let taken = all.len().min(if text.holds { POSITIVE_WINDOWS } else { NEGATIVE_WINDOWS });
+            let share = if text.holds { text.weight / taken.max(1) as f64 } else { text.weight };
+            let spread = (0..taken).filter_map(|index| all.get(index * all.len() / taken));
+            samples.extend(spread.map(|sample| Sample { weight: share, ..sample.clone() }));
         }
         let first = fit(&samples, &fit_options);
-        if texts.iter().all(|text| self.collect_windows(text).len() <= 1) {
+        if is_whole {
             return first;
         }
-        samples.clear();
+        samples.retain(|sample| !sample.holds);
         for text in texts {
-            let all = self.collect_windows(text);
-            if !text.holds {
-                samples.extend(all);
-                continue;
-            }
-            let scored = all.into_iter().map(|sample| (first.logit(sample.hashes, sample.cues), sample));
-            samples.extend(scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, sample)| sample));
+            let windows = self.collect_windows(text).into_iter();
+            let mut scored: Vec<_> = windows.map(|sample| (first.logit(sample.hashes, sample.cues), sample)).collect();
+            scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+            let taken = if text.holds { 1 } else { NEGATIVE_WINDOWS };
+            let near = scored.into_iter().take(taken).filter(|(logit, _)| text.holds || *logit > NEAR_MISTAKE_LOGIT);
+            samples.extend(near.map(|(_, sample)| sample));
         }
         fit(&samples, &fit_options)
     }

@@ -1,4 +1,4 @@
-//! Logistic regression with L2, by stochastic gradient descent with rates per weight (AdaGrad).
+//! Logistic regression with L2, by stochastic gradient descent.
 //!
 //! INVARIANT: the order of examples and of additions is fixed, so equal examples give equal weights.
 
@@ -20,6 +20,7 @@ pub(super) struct FitOptions {
     pub(super) bits: u32,
     pub(super) epochs: u32,
     pub(super) rate: f64,
+    pub(super) cue_rate: f64,
     pub(super) l2: f64,
     pub(super) seed: u64,
 }
@@ -47,20 +48,17 @@ pub(super) fn length(hashes: &[u32]) -> f64 {
     (hashes.len().max(1) as f64).sqrt()
 }
 
-/// Fits weights to samples.
+/// Fits weights to samples. The vector of n-grams of a sample has length one, so one rate suits short and long windows;
+/// rare n-grams get small weights, since they are seldom seen.
 pub(super) fn fit(samples: &[Sample<'_>], options: &FitOptions) -> Weights {
     let size = 1usize << options.bits;
     let mask = size as u32 - 1;
     let mut weights = Weights { hashed: vec![0.0; size], cues: [0.0; CUES], bias: 0.0 };
-    let mut squares = Weights { hashed: vec![1e-8; size], cues: [1e-8; CUES], bias: 1e-8 };
     let mut order: Vec<u32> = (0..samples.len() as u32).collect();
     let mut random = options.seed;
-    let step = |weight: &mut f64, square: &mut f64, gradient: f64, rate: f64| {
-        *square += gradient * gradient;
-        *weight -= rate * gradient / square.sqrt();
-    };
-    for _ in 0..options.epochs {
+    for epoch in 0..options.epochs {
         shuffle(&mut order, &mut random);
+        let rate = options.rate / (1.0 + f64::from(epoch) / 2.0);
         for index in &order {
             let sample = &samples[*index as usize];
             let error = sigmoid(weights.logit(sample.hashes, sample.cues)) - f64::from(u8::from(sample.holds));
@@ -69,17 +67,18 @@ pub(super) fn fit(samples: &[Sample<'_>], options: &FitOptions) -> Weights {
             if error.abs() < 1e-4 {
                 continue;
             }
-            let share = error / length(sample.hashes);
+            let share = rate * error / length(sample.hashes);
             for hash in sample.hashes {
-                let slot = (hash & mask) as usize;
-                let gradient = share + options.l2 * weights.hashed[slot];
-                step(&mut weights.hashed[slot], &mut squares.hashed[slot], gradient, options.rate);
+                weights.hashed[(hash & mask) as usize] -= share;
             }
             for bit in (0..CUES).filter(|bit| sample.cues >> bit & 1 == 1) {
-                let gradient = error + options.l2 * weights.cues[bit];
-                step(&mut weights.cues[bit], &mut squares.cues[bit], gradient, options.rate);
+                weights.cues[bit] -= rate * options.cue_rate * error;
             }
-            step(&mut weights.bias, &mut squares.bias, error, options.rate);
+            weights.bias -= rate * options.cue_rate * error;
+        }
+        // The penalty on large weights, once for all samples of the epoch.
+        for weight in weights.hashed.iter_mut().chain(&mut weights.cues) {
+            *weight *= 1.0 - options.l2;
         }
     }
     weights
@@ -96,7 +95,7 @@ mod tests {
     #[test]
     fn regression_separates_what_can_be_separated() {
         let samples = [sample(&[1, 2], true), sample(&[1, 3], false), sample(&[4, 2], true), sample(&[4, 3], false)];
-        let options = FitOptions { bits: 4, epochs: 30, rate: 0.3, l2: 1e-5, seed: 7 };
+        let options = FitOptions { bits: 4, epochs: 30, rate: 1.0, cue_rate: 0.1, l2: 0.01, seed: 7 };
         let weights = fit(&samples, &options);
         for sample in &samples {
             assert_eq!(weights.logit(sample.hashes, 0) > 0.0, sample.holds);

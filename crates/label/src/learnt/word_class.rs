@@ -42,6 +42,19 @@ classes! {
 }
 
 impl WordClasses {
+    /// How many classes there are.
+    pub(super) const COUNT: usize = 24;
+
+    /// Returns the numbers of its classes.
+    pub(super) fn indices(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let class = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(class)
+        })
+    }
+
     /// Whether the two sets share a class.
     pub(super) fn meets(self, other: WordClasses) -> bool {
         self.0 & other.0 != 0
@@ -191,8 +204,8 @@ const LISTS: &[(WordClasses, &[&str])] = &[
         PERSONA,
         &[
             "act",
-            "acting",
             "act_as",
+            "acting",
             "become",
             "behave",
             "character",
@@ -223,8 +236,8 @@ const LISTS: &[(WordClasses, &[&str])] = &[
             "inform",
             "mention",
             "notify",
-            "reference",
             "refer",
+            "reference",
             "report",
             "reveal",
             "say",

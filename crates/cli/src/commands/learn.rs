@@ -1,0 +1,151 @@
+//! `lictor learn`: fits labelers to labelled logs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use lictor::audit::{AuditOptions, sessions};
+use lictor::event::{AnswerValue, Event};
+use lictor::json::Text;
+use lictor_label::learnt::{FactEvaluation, LabelExample, LabelModel, LearnOptions, collect_text, evaluate_held_out};
+
+use crate::args::{LearnArgs, LearnCommand, LearnLabelsArgs};
+use crate::commands::audit::format;
+use crate::complaint;
+use crate::exit::Outcome;
+use crate::ledger_log;
+use crate::policies;
+
+/// Runs a command of `lictor learn`.
+pub(crate) fn run(args: &LearnArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    match &args.what {
+        LearnCommand::Labels(args) => learn_labels(args, out),
+    }
+}
+
+fn learn_labels(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
+    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
+    let sessions = sessions(&inputs, &options)?;
+    let facts = choose_facts(args, &sessions)?;
+    let examples = collect_examples(&sessions, &facts);
+    let stem = args.output.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = args.name.clone().or(stem).filter(|name| !name.is_empty()).unwrap_or_else(|| "labels".to_owned());
+    let mut options = LearnOptions::new(name);
+    options.sources = args.traces.iter().map(Text::from).take(100).collect();
+    match evaluate_held_out(&examples, &options, args.held_out / 100.0) {
+        Ok(evaluations) => write_table(&evaluations, out)?,
+        Err(error) => complaint::note(&format!("no sessions were held out, so there is no table: {error}")),
+    }
+    let model = LabelModel::train(&examples, &options)?;
+    let path = &args.output;
+    std::fs::write(path, model.to_text()).with_context(|| format!("cannot write {}", path.display()))?;
+    writeln!(
+        out,
+        "wrote {}: {} of {} facts, learnt from {} events",
+        path.display(),
+        model.name(),
+        facts.len(),
+        examples.len()
+    )?;
+    Ok(Outcome::Compliant)
+}
+
+/// A fact is named by an event, as holding or not; both at once say nothing.
+fn collect_labels(event: &Event) -> BTreeMap<Text, Option<bool>> {
+    let mut labels: BTreeMap<Text, Option<bool>> = BTreeMap::new();
+    let mut note = |fact: Text, holds: Option<bool>| {
+        labels.entry(fact).and_modify(|known| *known = known.filter(|known| Some(*known) == holds)).or_insert(holds);
+    };
+    event.labels.iter().for_each(|label| note(label.clone(), Some(true)));
+    event.facts.iter().for_each(|fact| note(Text::from(fact.to_string()), Some(true)));
+    for answer in &event.answers {
+        let holds = match answer.says {
+            AnswerValue::Yes => Some(true),
+            AnswerValue::No => Some(false),
+            AnswerValue::Unclear | AnswerValue::Failed => None,
+        };
+        note(Text::from(answer.fact.to_string()), holds);
+    }
+    labels
+}
+
+/// Returns the facts to learn: those that were named, or those of the policy, or all that the logs label.
+fn choose_facts(args: &LearnLabelsArgs, sessions: &[(Text, Vec<Event>)]) -> anyhow::Result<BTreeSet<Text>> {
+    let events = sessions.iter().flat_map(|(_, events)| events);
+    let known: BTreeSet<Text> = events.flat_map(|event| collect_labels(event).into_keys()).collect();
+    if known.is_empty() {
+        bail!(
+            "no event of the logs has labels, facts or answers\nhint: put them under `labels` on the events: {{\"labels\":[\"angry\"]}}"
+        );
+    }
+    let mut facts: BTreeSet<Text> = args.fact.iter().map(Text::from).collect();
+    if let Some(missing) = facts.iter().find(|fact| !known.contains(*fact)) {
+        let known: Vec<&str> = known.iter().map(Text::as_str).take(20).collect();
+        bail!("no event of the logs is labelled with `{missing}`\nhint: labelled are: {}", known.join(", "));
+    }
+    if let Some(name) = &args.policy {
+        let policy = policies::load(Some(name), &[])?;
+        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let formulas = policy.properties.iter().map(|property| property.formula.to_string());
+        let words: BTreeSet<String> = formulas
+            .flat_map(|text| text.split(|letter| !is_word(letter)).map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        facts.extend(known.iter().filter(|fact| words.contains(fact.as_str())).cloned());
+        if facts.is_empty() {
+            bail!("the logs label no fact that the properties of `{name}` mention\nhint: name facts with --fact");
+        }
+    }
+    Ok(if facts.is_empty() { known } else { facts })
+}
+
+/// Returns the events with text, each with what is known of the facts.
+fn collect_examples(sessions: &[(Text, Vec<Event>)], facts: &BTreeSet<Text>) -> Vec<LabelExample> {
+    // A fact that nothing says of an event does not hold there, if it holds at other events of that kind and tool.
+    let mut held: BTreeSet<(Text, &str, Option<&str>)> = BTreeSet::new();
+    for event in sessions.iter().flat_map(|(_, events)| events) {
+        for (fact, holds) in collect_labels(event) {
+            if holds == Some(true) {
+                held.insert((fact, event.kind.name(), event.tool.as_deref()));
+            }
+        }
+    }
+    let mut examples = Vec::new();
+    for (session, events) in sessions {
+        for event in events {
+            let known = collect_labels(event);
+            let (kind, tool) = (event.kind.name(), event.tool.as_deref());
+            let labels = facts.iter().filter_map(|fact| match known.get(fact) {
+                Some(holds) => holds.map(|holds| (fact.clone(), holds)),
+                None => held.contains(&(fact.clone(), kind, tool)).then(|| (fact.clone(), false)),
+            });
+            let labels: Vec<(Text, bool)> = labels.collect();
+            let text = collect_text(event).into_owned();
+            if !labels.is_empty() && !text.trim().is_empty() {
+                examples.push(LabelExample { text, group: session.to_string(), weight: 1.0, labels });
+            }
+        }
+    }
+    examples
+}
+
+/// Writes the accuracy of each fact beside that of labelers that always say the same.
+fn write_table(evaluations: &[FactEvaluation], out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "on held-out sessions:")?;
+    let width = evaluations.iter().map(|it| it.fact.chars().count()).max().unwrap_or_default().max(12);
+    writeln!(out, "{:width$} {:>7} {:>9} {:>9} {:>6} {:>6}", "fact", "events", "positive", "accuracy", "F1", "AUC")?;
+    for evaluation in evaluations {
+        let auc = evaluation.auc.map_or_else(|| "-".to_owned(), |auc| format!("{auc:.3}"));
+        let accuracy = evaluation.right.value().unwrap_or_default();
+        let (events, positives) = (evaluation.texts, evaluation.positives);
+        let row = |out: &mut dyn Write, name: &str, accuracy: f64, f1: f64, auc: &str| {
+            writeln!(out, "{name:width$} {events:>7} {positives:>9} {accuracy:>9.3} {f1:>6.3} {auc:>6}")
+        };
+        row(out, &evaluation.fact, accuracy, evaluation.f1(), &auc)?;
+        let (accuracy, f1) = evaluation.all_false();
+        row(out, "  all false", accuracy, f1, "-")?;
+        let (accuracy, f1) = evaluation.all_true();
+        row(out, "  all true", accuracy, f1, "-")?;
+    }
+    Ok(())
+}
