@@ -67,6 +67,7 @@ mod possible_violation;
 mod printer;
 mod probe;
 mod progress;
+mod relevance;
 mod rigid;
 pub mod run;
 mod satisfiability;

@@ -5,9 +5,11 @@
 //! run.
 
 mod belief;
+mod belief_bindings;
 mod generate;
 mod may_break;
 mod missing;
+mod relevance;
 mod replay;
 mod shrink;
 
