@@ -11,6 +11,7 @@ mod bindings;
 mod combine;
 mod distribution;
 mod groups;
+mod influence;
 mod letters;
 mod relevance;
 mod snapshot;
@@ -31,6 +32,7 @@ use crate::verdict::Verdict;
 use bindings::BindingBeliefs;
 use combine::{MemberChance, chance_of_all, chance_of_some, growth, risk_of_some};
 use distribution::{Broken, Distribution, PointStepper, WeightedPoint};
+pub use influence::FactInfluence;
 use letters::weigh_letters;
 pub use snapshot::BeliefSnapshot;
 

@@ -12,6 +12,7 @@ mod missing;
 mod relevance;
 mod replay;
 mod shrink;
+mod turning;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
