@@ -11,6 +11,7 @@ mod may_break;
 mod missing;
 mod relevance;
 mod replay;
+mod roles;
 mod shrink;
 mod turning;
 
