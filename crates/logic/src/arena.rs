@@ -159,6 +159,12 @@ impl Arena {
         self[f].operands().iter().for_each(|operand| self.collect_atoms(*operand, atoms));
     }
 
+    /// Whether a formula asks for a fact of a name.
+    pub(crate) fn has_atom(&self, f: Formula, name: &str) -> bool {
+        matches!(&self[f], Node::Fact(atom) if *atom.name == *name)
+            || self[f].operands().iter().any(|operand| self.has_atom(*operand, name))
+    }
+
     /// The deepest nesting of a formula, in levels. Walks over formulas recurse, and this bounds their stack.
     pub const MAX_DEPTH: u32 = 300;
 

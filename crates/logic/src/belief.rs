@@ -7,23 +7,33 @@
 //!
 //! An unknown fact has no chance. It stays a set of possibilities within each state, and makes ranges wider.
 
+mod bindings;
+mod combine;
 mod distribution;
 mod end;
+mod groups;
+mod influence;
 mod letters;
+mod relevance;
 mod snapshot;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::after::After;
 use crate::cache::{Cache, CacheLimits};
 use crate::chance::{Chance, ChanceRange, Choice};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::state::Point;
+use crate::value::Value;
 use crate::verdict::Verdict;
-use distribution::{Broken, Distribution, PointStepper};
+use bindings::BindingBeliefs;
+use combine::{MemberChance, chance_of_all, chance_of_some, growth, risk_of_some};
+use distribution::{Broken, Distribution, PointStepper, WeightedPoint};
+pub use influence::FactInfluence;
 use letters::weigh_letters;
 pub use snapshot::BeliefSnapshot;
 
@@ -39,64 +49,135 @@ pub use snapshot::BeliefSnapshot;
 /// assert_eq!((risk.least.to_f64(), risk.most.to_f64()), (0.25, 0.25));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A quantified formula has one distribution for each binding of values. It is violated if it is for some binding, or
+/// with `exists` for all. That bindings exclude each other, so that no continuation satisfies all of them, is not seen
+/// before one of them is violated.
 #[derive(Clone, Debug)]
 pub struct BeliefMonitor {
     monitor: Monitor,
     cache: Cache,
     start: Point,
+    /// The state before the first position.
+    initial: BeliefState,
     /// The names of the facts that it asks for.
     names: BTreeSet<Arc<str>>,
 }
 
-/// The distribution over the states of one formula in one trace.
+/// The distribution over the states of one formula in one trace, for each binding of values.
 #[derive(Clone, Debug)]
 pub struct Belief {
-    distribution: Distribution,
+    state: BeliefState,
+    /// Whether the formula is followed by its negation.
+    is_negated: bool,
     clock: Option<Time>,
 }
 
+#[derive(Clone, Debug)]
+enum BeliefState {
+    Single(Distribution),
+    Bindings(BindingBeliefs),
+}
+
 impl Belief {
-    /// Returns the probability of what is not followed any more. It is part of every range.
-    pub fn lost(&self) -> Chance {
-        Chance::from_weight(self.distribution.lost)
+    fn distributions(&self) -> Vec<&Distribution> {
+        match &self.state {
+            BeliefState::Single(distribution) => vec![distribution],
+            BeliefState::Bindings(bindings) => {
+                let groups = bindings.populations.iter().flat_map(|population| population.groups.occupied());
+                groups.map(|(_, _, distribution)| distribution).collect()
+            }
+        }
     }
 
-    /// Returns how many states have a weight.
+    /// Returns the probability of what is not followed any more, for the binding with the greatest. It is part of every
+    /// range.
+    pub fn lost(&self) -> Chance {
+        Chance::from_weight(self.distributions().iter().map(|it| it.lost).max().unwrap_or(0))
+    }
+
+    /// Returns how many states have a weight, for all distinct distributions of bindings together.
     pub fn len(&self) -> usize {
-        self.distribution.points.len()
+        self.distributions().iter().map(|it| it.points.len()).sum()
     }
 
     /// Whether nothing is followed any more: every probability is between 0 and 1.
     pub fn is_empty(&self) -> bool {
-        self.distribution.points.is_empty()
+        self.distributions().iter().all(|it| it.points.is_empty())
+    }
+
+    /// Whether bindings may depend on each other by a doubt that they share. The probability that some binding is
+    /// violated is then only known to be at least that of one of them and at most their sum.
+    pub fn has_shared_doubt(&self) -> bool {
+        matches!(&self.state, BeliefState::Bindings(bindings) if bindings.is_shared)
     }
 
     /// Returns the probability that the formula was violated so far.
     pub fn violated(&self) -> ChanceRange {
-        self.distribution.violated()
+        match &self.state {
+            BeliefState::Single(distribution) => distribution.violated(),
+            BeliefState::Bindings(bindings) => {
+                self.combine(bindings.chances(Distribution::violated), bindings.is_shared)
+            }
+        }
+    }
+
+    /// Returns the bindings that may have been violated so far, each with its probability. No value stands for every
+    /// value that was never seen. For a formula with `exists` and for one without quantifiers there are none.
+    pub fn violated_bindings(&self) -> Vec<(Vec<Option<Value>>, ChanceRange)> {
+        match &self.state {
+            BeliefState::Bindings(bindings) if !self.is_negated => bindings.violated_bindings(),
+            BeliefState::Bindings(_) | BeliefState::Single(_) => Vec::new(),
+        }
+    }
+
+    fn combine(&self, chances: Vec<MemberChance>, is_shared: bool) -> ChanceRange {
+        match self.is_negated {
+            true => chance_of_all(chances, is_shared),
+            false => chance_of_some(chances, is_shared),
+        }
     }
 }
 
 impl BeliefMonitor {
-    /// Returns a monitor for beliefs. An error for formulas with quantifiers over traces and formulas about data.
+    /// Returns a monitor for beliefs. An error for formulas about data, for several variables that are compared, and
+    /// for an `exists` that is reset or reported at each position.
     pub fn new(monitor: Monitor) -> Result<BeliefMonitor, BeliefError> {
-        if monitor.shape.quantified || monitor.data.is_some() {
-            return Err(BeliefError { formula: monitor.text().to_owned() });
-        }
         let compiled = &monitor.compiled;
+        let refuse = |reason| Err(BeliefError { formula: monitor.text().to_owned(), reason });
+        if monitor.data.is_some() {
+            return refuse("is about data: it counts, or its values meet across positions");
+        }
+        if compiled.prefix.len() > 1 && !compiled.rigid.is_trivial() {
+            return refuse("compares several quantified values");
+        }
+        if compiled.negated && monitor.after != After::Latch {
+            return refuse("is an `exists` that does not latch");
+        }
         let names = monitor.fact_names();
         let mut cache = Cache::new(&compiled.skeleton, CacheLimits::DEFAULT);
         let start = cache.start(&compiled.skeleton, 0);
-        Ok(BeliefMonitor { monitor, cache, start, names })
+        let initial = match monitor.shape.quantified {
+            false => BeliefState::Single(Distribution::single(start.clone())),
+            true => BeliefState::Bindings(BindingBeliefs::new(&monitor, &mut cache)),
+        };
+        Ok(BeliefMonitor { monitor, cache, start, initial, names })
     }
 
     /// Returns the belief before the first position.
     pub fn start(&self) -> Belief {
-        Belief { distribution: Distribution::single(self.start.clone()), clock: None }
+        Belief { state: self.initial.clone(), is_negated: self.monitor.compiled.negated, clock: None }
     }
 
-    fn stepper(&mut self, time: Time) -> PointStepper<'_> {
-        PointStepper { monitor: &self.monitor, cache: &mut self.cache, start: &self.start, time }
+    fn expire(&mut self, state: &mut BeliefState, time: Time) {
+        let (monitor, cache) = (&self.monitor, &mut self.cache);
+        match state {
+            BeliefState::Single(distribution) => {
+                PointStepper { monitor, cache, start: &self.start, time }.expire(distribution);
+            }
+            BeliefState::Bindings(bindings) if monitor.is_timed() => bindings.expire(monitor, cache, time),
+            BeliefState::Bindings(_) => {}
+        }
     }
 
     /// Reads a position whose facts are those given, and of each choice at most one more. Returns the risk: the
@@ -105,13 +186,26 @@ impl BeliefMonitor {
     pub fn step(&mut self, belief: &mut Belief, facts: &Facts, choices: &[Choice]) -> ChanceRange {
         let time = facts.time.max(belief.clock).unwrap_or_default();
         belief.clock = Some(time);
+        self.expire(&mut belief.state, time);
         let matters = |choice: &&Choice| choice.alternatives().iter().any(|(fact, _)| self.names.contains(&fact.name));
         let choices: Vec<&Choice> = choices.iter().filter(matters).collect();
-        let letters = weigh_letters(&self.monitor, facts, &choices, &[]);
-        let mut stepper = self.stepper(time);
-        stepper.expire(&mut belief.distribution);
-        let broken = stepper.step(&mut belief.distribution, &letters);
-        broken.risk(belief.distribution.lost)
+        let before = if belief.is_negated { Some(belief.violated()) } else { None };
+        let (monitor, cache) = (&self.monitor, &mut self.cache);
+        match (&mut belief.state, before) {
+            (BeliefState::Single(distribution), _) => {
+                let letters = weigh_letters(monitor, facts, &choices, &[]);
+                let mut stepper = PointStepper { monitor, cache, start: &self.start, time };
+                stepper.step(distribution, &letters).risk(distribution.lost)
+            }
+            (BeliefState::Bindings(bindings), None) => {
+                let risks = bindings.step(monitor, cache, time, (facts, &choices));
+                risk_of_some(&risks, bindings.is_shared, monitor.after == After::Latch)
+            }
+            (BeliefState::Bindings(bindings), Some(before)) => {
+                bindings.step(monitor, cache, time, (facts, &choices));
+                growth(before, belief.violated())
+            }
+        }
     }
 
     /// Lets time pass: every later position is after this moment. Returns the probability that a deadline up to it
@@ -121,7 +215,7 @@ impl BeliefMonitor {
         let before = belief.violated();
         if belief.clock.is_none_or(|clock| clock < after) {
             belief.clock = Some(after);
-            self.stepper(after).expire(&mut belief.distribution);
+            self.expire(&mut belief.state, after);
         }
         let behind = belief.violated();
         let (least, most) = (behind.least.weight(), behind.most.weight());
@@ -131,14 +225,36 @@ impl BeliefMonitor {
 
     /// Returns the probability that the formula is violated if the trace ends now.
     pub fn violated_at_end(&self, belief: &Belief) -> ChanceRange {
-        let skeleton = &self.monitor.compiled.skeleton;
-        belief.distribution.range(|weighted| {
-            match (weighted.broken, self.cache.end_verdict(skeleton, &weighted.point)) {
-                (Broken::Yes, _) | (_, Verdict::Violated) => (true, true),
-                (Broken::Maybe, _) | (_, Verdict::Inconclusive) => (false, true),
-                (Broken::No, Verdict::Satisfied) => (false, false),
+        match &belief.state {
+            BeliefState::Single(distribution) => distribution.range(|point| self.fails_at_end(point)),
+            BeliefState::Bindings(bindings) if !belief.is_negated => {
+                let chances = bindings.chances(|it| it.range(|point| self.fails_at_end(point)));
+                chance_of_some(chances, bindings.is_shared)
             }
-        })
+            BeliefState::Bindings(bindings) => {
+                let chances = bindings.chances(|it| it.range(|point| self.holds_at_end(point)));
+                let (now, at_end) = (belief.violated(), chance_of_all(chances, bindings.is_shared));
+                ChanceRange { least: at_end.least.max(now.least), most: at_end.most.max(now.most) }
+            }
+        }
+    }
+
+    /// Whether the formula is surely, or maybe, violated at a point if the trace ends there.
+    fn fails_at_end(&self, weighted: &WeightedPoint) -> (bool, bool) {
+        let skeleton = &self.monitor.compiled.skeleton;
+        match (weighted.broken, self.cache.end_verdict(skeleton, &weighted.point)) {
+            (Broken::Yes, _) => (true, true),
+            // If every continuation of every binding satisfies the formula, that is the verdict, even at the end.
+            (_, Verdict::Violated) => (self.cache.verdict(skeleton, &weighted.point) != Verdict::Satisfied, true),
+            (Broken::Maybe, _) | (_, Verdict::Inconclusive) => (false, true),
+            (Broken::No, Verdict::Satisfied) => (false, false),
+        }
+    }
+
+    /// Whether the negation of the formula surely, or maybe, holds at a point if the trace ends there.
+    fn holds_at_end(&self, weighted: &WeightedPoint) -> (bool, bool) {
+        let at_end = self.cache.end_verdict(&self.monitor.compiled.skeleton, &weighted.point);
+        (at_end == Verdict::Satisfied, at_end != Verdict::Violated || weighted.broken != Broken::No)
     }
 }
 
@@ -146,11 +262,13 @@ impl BeliefMonitor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeliefError {
     formula: String,
+    reason: &'static str,
 }
 
 impl fmt::Display for BeliefError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` quantifies over values or is about data; beliefs follow formulas without either", self.formula)
+        writeln!(f, "no belief can follow `{}`: it {}", self.formula, self.reason)?;
+        f.write_str("hint: treat its doubtful facts as unknown and follow it with a monitor set")
     }
 }
 

@@ -164,6 +164,26 @@ impl Bindings {
         })
     }
 
+    /// Returns the bindings that a position touches, with their points.
+    pub(crate) fn touched_states(&self, monitor: &Monitor, facts: &Facts) -> Vec<(Box<Binding>, Point)> {
+        let named = collect_named_in_facts(monitor, facts);
+        let mut states = Vec::new();
+        for population in &self.populations {
+            for touch in population.collect_touched(monitor, &named, &|_| (0, 0)) {
+                let point = population.classes.point(population.touched_class(&touch)).clone();
+                states.push((touch.binding, point));
+            }
+        }
+        states
+    }
+
+    /// Returns the points of all bindings, each once.
+    pub(crate) fn occupied_states(&self) -> impl Iterator<Item = &Point> {
+        self.populations
+            .iter()
+            .flat_map(|population| population.classes.occupied().map(|class| population.classes.point(class)))
+    }
+
     fn step_touched(
         &mut self,
         scene: &mut StepContext<'_>,

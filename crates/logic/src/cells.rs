@@ -122,6 +122,11 @@ impl Cells {
         self.count
     }
 
+    /// Returns how many variables its bindings have.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     pub(crate) fn key(&self, cell: CellId) -> &Binding {
         let start = cell as usize * self.width;
         &self.keys[start..start + self.width]

@@ -534,7 +534,7 @@ fn advance(scene: &mut StepContext<'_>, point: &Point, bits: u64, unknown: u64) 
 }
 
 /// Returns two bindings as one, if they agree.
-fn join(left: &Binding, right: &Binding) -> Option<Box<Binding>> {
+pub(crate) fn join(left: &Binding, right: &Binding) -> Option<Box<Binding>> {
     let pair = |(left, right): (&Option<Value>, &Option<Value>)| match (left, right) {
         (Some(left), Some(right)) if left != right => None,
         (Some(value), _) | (None, Some(value)) => Some(Some(value.clone())),

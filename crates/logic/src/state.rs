@@ -337,6 +337,16 @@ impl Point {
         }
     }
 
+    /// Whether two points of one cache are the same; false if that is not known at once.
+    pub(crate) fn is_same(&self, other: &Point) -> bool {
+        let same_state = match (&self.handle, &other.handle) {
+            (Handle::Cached(a), Handle::Cached(b)) => a == b,
+            (Handle::Loose(a), Handle::Loose(b)) => a == b,
+            _ => false,
+        };
+        same_state && self.times[..] == other.times[..]
+    }
+
     pub(crate) fn cached(id: u32) -> Point {
         Point { handle: Handle::Cached(id), times: Times::default() }
     }

@@ -1,4 +1,7 @@
 //! The weights of the states of one formula, or of one binding of it, and how a position moves them.
+//!
+//! A formula with `exists` is followed by its negation, for each binding. It is violated once the negation is satisfied
+//! for all of them, so a point counts as broken there if the negation is satisfied.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -9,7 +12,7 @@ use crate::cache::Cache;
 use crate::chance::{ChanceRange, ONE, multiply};
 use crate::interval::Time;
 use crate::monitor::Monitor;
-use crate::state::{Handle, Point};
+use crate::state::Point;
 use crate::verdict::Verdict;
 
 /// The most states that a distribution keeps; the lightest beyond it are lost.
@@ -74,6 +77,19 @@ impl Distribution {
     /// Returns the probability that the formula was violated so far.
     pub(super) fn violated(&self) -> ChanceRange {
         self.range(|point| (point.broken == Broken::Yes, point.broken != Broken::No))
+    }
+
+    /// Whether it is more than one state.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.points.len() != 1 || self.lost > 0
+    }
+
+    /// Whether two distributions have the same points with the same weights, in any order.
+    pub(super) fn is_same(&self, other: &Distribution) -> bool {
+        let has = |point: &WeightedPoint| {
+            other.points.iter().any(|known| known.weight == point.weight && known.is_same(point))
+        };
+        self.lost == other.lost && self.points.len() == other.points.len() && self.points.iter().all(has)
     }
 
     /// Drops the lightest points if there are too many. Points of one weight go together, because their order depends
@@ -144,14 +160,19 @@ impl PointStepper<'_> {
         let WeightedLetter { bits, unknown, .. } = *letter;
         let (skeleton, cache) = (&self.monitor.compiled.skeleton, &mut *self.cache);
         let verdict = cache.verdict(skeleton, from);
+        let is_negated = self.monitor.compiled.negated;
         // A satisfied binding continues to its own end.
         let rests = verdict == Verdict::Violated || verdict == Verdict::Satisfied && !skeleton.quantified;
         if rests && self.monitor.after == After::Latch {
             // A formula that nothing satisfies is violated by the first position.
-            let is_new = verdict == Verdict::Violated && *broken != Broken::Yes;
+            let is_new = verdict == Verdict::Violated && *broken != Broken::Yes && !is_negated;
             return (from.clone(), is_new, is_new);
         }
         let target = cache.step(skeleton, from, bits, unknown, self.time);
+        if is_negated {
+            let (surely, maybe) = self.break_of(&target);
+            return (target, surely, maybe);
+        }
         let verdict = cache.verdict(skeleton, &target);
         let surely = verdict == Verdict::Violated;
         // A state that may have been violated before stays so; only what is new counts.
@@ -167,6 +188,16 @@ impl PointStepper<'_> {
         (target, surely, surely || maybe)
     }
 
+    /// Whether a point is surely, or maybe, broken.
+    fn break_of(&self, point: &Point) -> (bool, bool) {
+        let skeleton = &self.monitor.compiled.skeleton;
+        let verdict = self.cache.verdict(skeleton, point);
+        match self.monitor.compiled.negated {
+            false => (verdict == Verdict::Violated, self.cache.may_be_violated(skeleton, point)),
+            true => (verdict == Verdict::Satisfied, self.cache.may_be_satisfied(skeleton, point)),
+        }
+    }
+
     /// Expires the deadlines before the time.
     pub(super) fn expire(&mut self, distribution: &mut Distribution) {
         if distribution.points.iter().all(|weighted| weighted.point.times.is_empty()) {
@@ -176,10 +207,9 @@ impl PointStepper<'_> {
         let mut merged = PointTable::default();
         for mut weighted in std::mem::take(&mut distribution.points) {
             if let Some(point) = self.cache.expire(skeleton, &weighted.point, self.time) {
-                let verdict = self.cache.verdict(skeleton, &point);
-                let may_be_violated = self.cache.may_be_violated(skeleton, &point);
-                weighted.broken = weighted.broken.max(broken_by(verdict == Verdict::Violated, may_be_violated));
-                let restarts = self.monitor.after == After::Reset && verdict.is_definite();
+                let (surely, maybe) = self.break_of(&point);
+                weighted.broken = weighted.broken.max(broken_by(surely, maybe));
+                let restarts = self.monitor.after == After::Reset && self.cache.verdict(skeleton, &point).is_definite();
                 weighted.point = if restarts { self.start.clone() } else { point };
             }
             merged.add(weighted);
@@ -219,11 +249,6 @@ impl PointTable {
 
 impl WeightedPoint {
     pub(super) fn is_same(&self, other: &WeightedPoint) -> bool {
-        let same_state = match (&self.point.handle, &other.point.handle) {
-            (Handle::Cached(a), Handle::Cached(b)) => a == b,
-            (Handle::Loose(a), Handle::Loose(b)) => a == b,
-            _ => false,
-        };
-        same_state && self.broken == other.broken && self.point.times[..] == other.point.times[..]
+        self.broken == other.broken && self.point.is_same(&other.point)
     }
 }

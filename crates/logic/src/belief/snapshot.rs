@@ -6,15 +6,19 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::bindings::{BeliefPopulation, BindingBeliefs};
 use super::distribution::{Broken, Distribution, MAX_POINTS, PointTable, WeightedPoint};
-use super::{Belief, BeliefMonitor};
+use super::groups::GroupId;
+use super::{Belief, BeliefMonitor, BeliefState};
 use crate::after::After;
 use crate::chance::ONE;
 use crate::interval::Time;
 use crate::snapshot::SnapshotError;
 use crate::state::{Point, PortableResidual};
+use crate::value::Value;
 
 /// The version of the format.
 const BELIEF_VERSION: u32 = 1;
@@ -27,7 +31,24 @@ pub struct BeliefSnapshot {
     formula: Arc<str>,
     after: SavedAfter,
     clock: Option<Time>,
-    distribution: SavedDistribution,
+    /// Each distribution once, sorted.
+    distributions: Vec<SavedDistribution>,
+    state: SavedBeliefState,
+}
+
+/// Distributions by their places in the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SavedBeliefState {
+    Single(usize),
+    Bindings { shared: bool, populations: Vec<SavedPopulation> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedPopulation {
+    unseen: usize,
+    /// Sorted by their values.
+    bindings: Vec<(Vec<Option<Value>>, usize)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,12 +101,38 @@ impl BeliefMonitor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn snapshot(&self, belief: &Belief) -> BeliefSnapshot {
+        let mut distributions: Vec<SavedDistribution> =
+            belief.distributions().into_iter().map(|it| self.save_distribution(it)).collect();
+        distributions.sort_unstable();
+        distributions.dedup();
+        // INVARIANT: the list has every distribution of the belief.
+        let place = |it: &Distribution| distributions.binary_search(&self.save_distribution(it)).unwrap_or_default();
+        let state = match &belief.state {
+            BeliefState::Single(distribution) => SavedBeliefState::Single(place(distribution)),
+            BeliefState::Bindings(bindings) => {
+                let populations = bindings.populations.iter().map(|population| {
+                    let BeliefPopulation { cells, groups, unseen, .. } = population;
+                    let mut places: FxHashMap<GroupId, usize> = FxHashMap::default();
+                    let mut place = |group: GroupId| {
+                        let group = groups.find(group);
+                        *places.entry(group).or_insert_with(|| place(groups.distribution(group)))
+                    };
+                    let unseen = place(*unseen);
+                    let saved = cells.iter().map(|cell| (cells.key(cell).to_vec(), place(cells.class(cell))));
+                    let mut bindings: Vec<(Vec<Option<Value>>, usize)> = saved.collect();
+                    bindings.sort_unstable();
+                    SavedPopulation { unseen, bindings }
+                });
+                SavedBeliefState::Bindings { shared: bindings.is_shared, populations: populations.collect() }
+            }
+        };
         BeliefSnapshot {
             version: BELIEF_VERSION,
             formula: Arc::clone(self.monitor.formula_hash()),
             after: self.monitor.after.into(),
             clock: belief.clock,
-            distribution: self.save_distribution(&belief.distribution),
+            distributions,
+            state,
         }
     }
 
@@ -104,12 +151,45 @@ impl BeliefMonitor {
                 self.monitor.text()
             )));
         }
-        match self.load_distribution(&snapshot.distribution) {
-            Some(distribution) => Ok(Belief { distribution, clock: snapshot.clock }),
+        match self.load_state(snapshot) {
+            Some(state) => Ok(Belief { state, clock: snapshot.clock, ..self.start() }),
             None => Err(SnapshotError::new(format!(
                 "the belief of `{}` is damaged: its states are not valid",
                 self.monitor.text()
             ))),
+        }
+    }
+
+    /// Returns the state of a snapshot; none if it is not one of this formula.
+    fn load_state(&mut self, snapshot: &BeliefSnapshot) -> Option<BeliefState> {
+        let mut distributions = Vec::with_capacity(snapshot.distributions.len());
+        for saved in &snapshot.distributions {
+            distributions.push(self.load_distribution(saved)?);
+        }
+        let load = |place: &usize| distributions.get(*place).cloned();
+        match (&snapshot.state, &self.initial) {
+            (SavedBeliefState::Single(place), BeliefState::Single(_)) => Some(BeliefState::Single(load(place)?)),
+            (SavedBeliefState::Bindings { shared, populations }, BeliefState::Bindings(initial)) => {
+                if populations.len() != initial.populations.len() {
+                    return None;
+                }
+                let mut loaded = Vec::with_capacity(populations.len());
+                for (saved, BeliefPopulation { valuation, start, .. }) in populations.iter().zip(&initial.populations) {
+                    let mut population = BeliefPopulation::new(&self.monitor, *valuation, start.clone());
+                    population.groups.leave(population.unseen);
+                    population.unseen = population.groups.enter(load(&saved.unseen)?);
+                    for (values, place) in &saved.bindings {
+                        if values.len() != population.cells.width() || population.cells.find(values).is_some() {
+                            return None;
+                        }
+                        let group = population.groups.enter(load(place)?);
+                        population.cells.insert(values, group);
+                    }
+                    loaded.push(population);
+                }
+                Some(BeliefState::Bindings(BindingBeliefs { populations: loaded, is_shared: *shared }))
+            }
+            _ => None,
         }
     }
 

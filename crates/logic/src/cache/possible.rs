@@ -9,11 +9,33 @@ use crate::norm::Clock;
 use crate::skeleton::Skeleton;
 use crate::state::{Handle, Point, Residual};
 use crate::stepper::{StepInput, Stepper};
+use crate::verdict::Verdict;
 
 impl Cache {
+    /// Returns the letter bits that can matter to a state.
+    pub(crate) fn support(&self, point: &Point) -> u64 {
+        match point.handle {
+            Handle::Cached(id) => self.info[id as usize].support,
+            Handle::Loose(_) => u64::MAX,
+        }
+    }
+
     /// Whether a state is violated under some resolution of unknown facts.
     pub(crate) fn may_be_violated(&self, skeleton: &Skeleton, point: &Point) -> bool {
         self.ask(skeleton, point, |info| info.may_be_violated, Residual::may_be_violated)
+    }
+
+    /// Whether a state is satisfied under some resolution of unknown facts.
+    pub(crate) fn may_be_satisfied(&self, skeleton: &Skeleton, point: &Point) -> bool {
+        let is_possible = |residual: &Residual| {
+            residual.members.iter().any(|member| member.blurred || member.verdict() == Verdict::Satisfied)
+        };
+        match &point.handle {
+            Handle::Cached(id) => is_possible(&self.states[*id as usize]),
+            Handle::Loose(portable) => {
+                portable.import(&mut skeleton.norms.clone()).is_none_or(|residual| is_possible(&residual))
+            }
+        }
     }
 
     /// Returns whether a cached state is violated under some resolution of unknown facts.

@@ -1,8 +1,8 @@
 //! Beliefs, against all worlds that the chances of facts make, one by one.
 
 use lictor_logic::{
-    After, Arena, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Choice, Fact, Facts, Monitor, MonitorSet,
-    Spelling, Time, Verdict,
+    After, Arena, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Choice, Fact, Facts, Monitor, MonitorId,
+    MonitorSet, Spelling, Time, Verdict,
 };
 
 use crate::differential::generate::{Fragment, Pair, generate};
@@ -10,10 +10,10 @@ use crate::support::random::Random;
 use crate::support::trace::Entry;
 
 /// A moment of a trace: known facts and choices, or time that passes.
-type DoubtfulEntry = (Entry, Vec<Choice>);
+pub(super) type DoubtfulEntry = (Entry, Vec<Choice>);
 
 /// Takes facts out of a trace and puts choices of them in; the chances are in hundredths.
-fn doubt(pair: &Pair, random: &mut Random) -> Vec<DoubtfulEntry> {
+pub(super) fn doubt(pair: &Pair, random: &mut Random) -> Vec<DoubtfulEntry> {
     let mut left = 5;
     let doubted = |entry: &Entry| {
         let Entry::Position(facts) = entry else { return (entry.clone(), Vec::new()) };
@@ -40,7 +40,7 @@ fn doubt(pair: &Pair, random: &mut Random) -> Vec<DoubtfulEntry> {
 }
 
 /// Returns the worlds of a trace with their probabilities.
-fn worlds(trace: &[DoubtfulEntry]) -> Vec<(Vec<Entry>, f64)> {
+pub(super) fn worlds(trace: &[DoubtfulEntry]) -> Vec<(Vec<Entry>, f64)> {
     let mut worlds = vec![(Vec::new(), 1.0)];
     for (entry, choices) in trace {
         let mut here = vec![(entry.clone(), 1.0)];
@@ -71,17 +71,21 @@ fn worlds(trace: &[DoubtfulEntry]) -> Vec<(Vec<Entry>, f64)> {
 
 /// What happens in one world at one moment.
 #[derive(Clone, Copy, Default)]
-struct Outcome {
-    surely: bool,
-    maybe: bool,
+pub(super) struct Outcome {
+    pub(super) surely: bool,
+    pub(super) maybe: bool,
     /// Violated if the trace ended here, surely and maybe.
-    at_end: (bool, bool),
-    so_far: (bool, bool),
+    pub(super) at_end: (bool, bool),
+    pub(super) so_far: (bool, bool),
 }
 
 fn follow(pair: &Pair, after: After, entries: &[Entry]) -> Vec<Outcome> {
     let mut monitors = MonitorSet::new();
     let id = monitors.add(Monitor::with_after(&pair.arena, pair.f, after).unwrap());
+    follow_with(&mut monitors, id, after, entries)
+}
+
+pub(super) fn follow_with(monitors: &mut MonitorSet, id: MonitorId, after: After, entries: &[Entry]) -> Vec<Outcome> {
     let mut trace_state = monitors.start();
     let mut so_far = (false, false);
     let mut outcomes = Vec::new();
@@ -111,7 +115,7 @@ fn follow(pair: &Pair, after: After, entries: &[Entry]) -> Vec<Outcome> {
 }
 
 #[track_caller]
-fn compare(range: ChanceRange, (least, most): (f64, f64), lost: Chance, what: &str) {
+pub(super) fn compare(range: ChanceRange, (least, most): (f64, f64), lost: Chance, what: &str) {
     let allowed = 1e-12 + 8.0 * lost.to_f64();
     let (from, to) = (range.least.to_f64(), range.most.to_f64());
     let fits = from <= least + 1e-12 && to >= most - 1e-12 && least - from <= allowed && to - most <= allowed;
