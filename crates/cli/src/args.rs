@@ -3,6 +3,7 @@
 mod authoring;
 mod environment;
 mod guarding;
+mod learn;
 mod ledger;
 mod serve;
 mod translating;
@@ -18,6 +19,7 @@ use lictor_logic::{After, Spelling};
 pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, SchemaArgs, SchemaName, TestArgs};
 pub(crate) use crate::args::environment::{find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
+pub(crate) use crate::args::learn::{LearnArgs, LearnCalibrationArgs, LearnCommand};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
@@ -108,6 +110,8 @@ pub(crate) enum Command {
     /// Writes policy.yaml, and a file of events for `lictor audit` for each log. If something cannot be imported, the
     /// command names its place and the reason, and writes nothing.
     Import(ImportArgs),
+    /// Learn from labelled logs: how far the answers of a labeler can be trusted
+    Learn(LearnArgs),
     /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),
     /// Write a starter policy, or a first policy from a log

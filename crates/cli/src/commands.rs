@@ -14,6 +14,7 @@ pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod inspect;
+pub(crate) mod learn_calibration;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod packs;

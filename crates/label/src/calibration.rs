@@ -170,11 +170,14 @@ impl FactChances {
                 Some(CheckedChance { chance, raw, truth: it.truth, session: &it.session })
             })
             .collect();
-        // Two parameters have little error of their own; shares of the sample have as much as the check.
-        let fit_share = match &self.pooled.curve {
-            Some(curve) if curve.method != FitMethod::Isotonic => 0.0,
-            _ => checked.len() as f64 / self.pooled.counts.total().max(1) as f64,
+        // The chances have an error of their own, as large as that of a bin if they are shares of the sample. Two
+        // parameters for ten bins have a fifth of it.
+        let own_error = match self.pooled.curve.as_ref().map(|curve| curve.method) {
+            Some(FitMethod::Identity) => 0.0,
+            Some(FitMethod::Platt) => 0.2,
+            Some(FitMethod::Isotonic) | None => 1.0,
         };
+        let fit_share = own_error * checked.len() as f64 / self.pooled.counts.total().max(1) as f64;
         check_chances(&checked, fit_share)
     }
 }

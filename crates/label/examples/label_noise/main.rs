@@ -22,6 +22,9 @@ const BASE_RATE: f64 = 0.05;
 /// The base rate to which it moves.
 const MOVED_RATE: f64 = 0.2;
 
+/// How far the odds of the labeler's own scores are off, which the calibration repairs.
+const RAW_ODDS: f64 = 3.0;
+
 /// The number of answers in the labelled sample: half fits, half checks.
 const SAMPLE: u64 = 8000;
 
@@ -74,7 +77,7 @@ fn print_planted() -> Result<(), Box<dyn Error>> {
     for answers in [500, 2000, 8000] {
         let mut failed = [0; 5];
         for seed in 0..40 {
-            let labeler = SimulatedLabeler::with_accuracy(0.87, BASE_RATE, 1.0);
+            let labeler = SimulatedLabeler::with_accuracy(0.87, BASE_RATE, RAW_ODDS);
             let mut random = Random(1000 + seed);
             let calibration = fit(&labeler.sample(&mut random, "approved", BASE_RATE, 8000))?;
             let later = labeler.sample(&mut random, "approved", BASE_RATE, answers);
@@ -113,7 +116,7 @@ fn print_curve(property: Property) -> Result<(), Box<dyn Error>> {
     println!("accuracy  F1                 Brier");
     for step in 0..=10 {
         let accuracy = 0.5 + 0.05 * f64::from(step);
-        let labeler = SimulatedLabeler::with_accuracy(accuracy, BASE_RATE, 1.0);
+        let labeler = SimulatedLabeler::with_accuracy(accuracy, BASE_RATE, RAW_ODDS);
         let calibration = fit(&labeler.sample(&mut Random(2), property.asked, BASE_RATE, SAMPLE))?;
         match calibration.has_passed(property.asked) {
             true => {
@@ -138,7 +141,7 @@ fn print_miscalibrated() -> Result<(), Box<dyn Error>> {
             ("odds x10", 10.0, BASE_RATE),
             ("rate 0.05 -> 0.20", 1.0, MOVED_RATE),
         ] {
-            let labeler = SimulatedLabeler::with_accuracy(accuracy, BASE_RATE, 1.0);
+            let labeler = SimulatedLabeler::with_accuracy(accuracy, BASE_RATE, RAW_ODDS);
             let mut random = Random(4);
             let calibration = fit(&labeler.sample(&mut random, property.asked, BASE_RATE, SAMPLE))?;
             let planted = plant_odds(&calibration, property.asked, BASE_RATE, factor)?;

@@ -84,8 +84,8 @@ pub struct FactCheck {
     pub passed: bool,
 }
 
-/// Checks chances. `fit_share` is the number of answers of the check for each of the fit, if chances are shares of the
-/// sample, with an error of their own; 0 if that is small. The bars are widened by it.
+/// Checks chances. `fit_share` is the square error of the chances themselves, as a part of that of a bin's rate; the
+/// bars are widened by it.
 pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> FactCheck {
     let pairs = |of: fn(&CheckedChance<'_>) -> f64| -> Vec<(f64, bool)> {
         checked.iter().map(|it| (of(it), it.truth)).collect()
