@@ -21,7 +21,8 @@ pub(crate) enum LearnCommand {
 
 const CALIBRATION_EXAMPLES: &str = "\
 Examples:
-  lictor learn calibration labelled/*.jsonl -o small.json
+  lictor learn calibration labelled.jsonl
+  lictor learn calibration 'labelled/*.jsonl' -o small.json
   lictor learn calibration labelled.jsonl --labeler small@7f3a -o small.json --plots plots
 
 Exit code: 0 every fact passed its check, 1 some facts did not pass or have too few examples, 2 could not fit";
@@ -33,9 +34,9 @@ pub(crate) struct LearnCalibrationArgs {
     #[arg(value_name = "SAMPLE", required = true)]
     pub(crate) samples: Vec<String>,
 
-    /// File of the calibration
+    /// File of the calibration; without it, only the result of the check is printed
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
 
     /// Labeler and version to calibrate; needed if the sample has answers of several
     #[arg(long, value_name = "VERSION")]

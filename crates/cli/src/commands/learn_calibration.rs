@@ -31,7 +31,9 @@ pub(crate) fn run(args: &LearnCalibrationArgs, out: &mut dyn Write) -> anyhow::R
     let labeler = choose_labeler(args.labeler.as_deref(), &sample)?;
     sample.retain(|it| it.answer.by.as_deref() == Some(labeler.as_str()));
     let calibration = Calibration::fit(&labeler, &fitted, &sample).map_err(|error| anyhow::anyhow!("{error}"))?;
-    write_file(&args.output, &calibration.to_file())?;
+    if let Some(path) = &args.output {
+        write_file(path, &calibration.to_file())?;
+    }
     if let Some(folder) = &args.plots {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         for (fact, check) in calibration.facts() {
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &LearnCalibrationArgs, out: &mut dyn Write) -> anyhow::R
         }
     }
     print_result(&calibration, &sample, out)?;
-    writeln!(out, "{}  {}", args.output.display(), calibration.hash())?;
+    writeln!(out, "hash {}", calibration.hash())?;
     let is_whole = calibration.too_few().next().is_none() && calibration.facts().all(|(_, check)| check.passed);
     Ok(if is_whole { Outcome::Compliant } else { Outcome::Findings })
 }

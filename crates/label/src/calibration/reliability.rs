@@ -10,12 +10,15 @@ const BINS: usize = 10;
 /// The confidence of each bin's bars.
 const BAR_CONFIDENCE: f64 = 0.95;
 
+/// The confidence of the bars that no bin may be outside of: one bin of ten may be off by chance, but not by far.
+const OUTER_CONFIDENCE: f64 = 0.999;
+
 /// The one-sided 95 % point of the normal distribution, for the difference of two Brier scores.
 const BRIER_TOLERANCE: f64 = 1.645;
 
-/// The part of the raw Brier score that counts as no difference, beside the error that clipping makes: chances are never
-/// 0 or 1, so that a labeler that never errs has the better raw score.
-const BRIER_SLACK: f64 = 0.01;
+/// The number of errors whose part of the Brier score counts as no difference: a labeler that never errs in a sample may
+/// still err that often (95 % bound), and chances are never 0 or 1.
+const BRIER_SLACK_ERRORS: f64 = 3.0;
 
 /// Raw scores are kept this far from 0 and 1 in the log loss, which would be infinite there.
 const MIN_RAW_PROBABILITY: f64 = 1e-6;
@@ -80,7 +83,8 @@ pub struct FactCheck {
     /// The log loss of the raw score, kept within 10⁻⁶ of 0 and 1.
     pub raw_log_loss: f64,
     /// Whether the chances may be used: at most one of ten bins is outside its bars (none if there are fewer than
-    /// five), and the Brier score is not above the raw one by more than the sampling error and 1 %.
+    /// five), none is outside the 99.9 % bars, and the Brier score is above the raw one by no more than the sampling
+    /// error, or three errors in the sample.
     pub passed: bool,
 }
 
@@ -94,6 +98,10 @@ pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> Fa
     let bins = cut_bins(&chances, fit_share);
     let outside = bins.iter().filter(|bin| !bin.is_within()).count();
     let allowed = usize::from(bins.len() >= BINS / 2);
+    let is_far_off = bins.iter().any(|bin| {
+        let (least, most) = bound_rate(bin.positives, bin.count, fit_share, OUTER_CONFIDENCE);
+        bin.mean_chance < least || bin.mean_chance > most
+    });
     let bounded: Vec<(f64, bool)> =
         raw.iter().map(|(p, truth)| (p.clamp(MIN_RAW_PROBABILITY, 1.0 - MIN_RAW_PROBABILITY), *truth)).collect();
     FactCheck {
@@ -104,7 +112,7 @@ pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> Fa
         raw_ece: calibration_error(&cut_bins(&raw, 0.0)),
         log_loss: mean(&chances, log_error),
         raw_log_loss: mean(&bounded, log_error),
-        passed: !checked.is_empty() && outside <= allowed && !is_brier_worse(checked),
+        passed: !checked.is_empty() && outside <= allowed && !is_far_off && !is_brier_worse(checked),
         bins,
     }
 }
@@ -133,9 +141,7 @@ fn is_brier_worse(checked: &[CheckedChance<'_>]) -> bool {
     }
     let variance = sessions.values().map(|sum| sum * sum).sum::<f64>();
     let count = checked.len().max(1) as f64;
-    let raw = checked.iter().map(|it| square_error(it.raw, it.truth)).sum::<f64>() / count;
-    let clipped = 2.0 / count;
-    mean > BRIER_TOLERANCE * variance.sqrt() / count && mean > BRIER_SLACK * raw + clipped * clipped
+    mean > (BRIER_TOLERANCE * variance.sqrt()).max(BRIER_SLACK_ERRORS) / count
 }
 
 /// Cuts pairs into bins of equal mass by their probability. Equal probabilities stay together.
@@ -156,10 +162,15 @@ fn cut_bins(pairs: &[(f64, bool)], fit_share: f64) -> Vec<ReliabilityBin> {
 
 fn summarize_bin(group: &[(f64, bool)], fit_share: f64) -> ReliabilityBin {
     let (count, positives) = (group.len() as u64, group.iter().filter(|(_, truth)| *truth).count() as u64);
-    let weight = 1.0 / (1.0 + fit_share);
-    let (least, most) = clopper_pearson(positives as f64 * weight, count as f64 * weight, BAR_CONFIDENCE);
+    let (least, most) = bound_rate(positives, count, fit_share, BAR_CONFIDENCE);
     let mean_chance = group.iter().map(|(p, _)| p).sum::<f64>() / count as f64;
     ReliabilityBin { count, positives, mean_chance, least, most }
+}
+
+/// The bars of a bin's rate.
+fn bound_rate(positives: u64, count: u64, fit_share: f64, confidence: f64) -> (f64, f64) {
+    let weight = 1.0 / (1.0 + fit_share);
+    clopper_pearson(positives as f64 * weight, count as f64 * weight, confidence)
 }
 
 fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
@@ -210,6 +221,15 @@ mod tests {
         let check = check_chances(&checked, 0.0);
         assert!(check.bins.iter().all(ReliabilityBin::is_within), "{check:?}");
         assert!(!check.passed && check.brier > check.raw_brier, "{check:?}");
+    }
+
+    #[test]
+    fn check_finds_one_bin_far_off() {
+        let mut checked = draw(2000, |chance| chance);
+        checked.iter_mut().filter(|it| (0.2..0.3).contains(&it.chance)).for_each(|it| it.truth = false);
+        let check = check_chances(&checked, 0.0);
+        assert_eq!(check.bins.iter().filter(|bin| !bin.is_within()).count(), 1, "{check:?}");
+        assert!(!check.passed);
     }
 
     #[test]
