@@ -35,7 +35,7 @@ pub use reliability::{FactCheck, ReliabilityBin};
 pub use sample::{LabelledAnswer, Stratum};
 
 use confusion::{ConfusionCounts, MIN_BASE_EXAMPLES, clip, rebase};
-use reliability::{CheckedChance, check_chances};
+use reliability::{CheckedChance, FitError, check_chances};
 use score_curve::{FitMethod, ScoreCurve, ScoreScale};
 
 /// The chances of one labeler's answers.
@@ -178,13 +178,13 @@ impl FactChances {
             .collect();
         // The chances have an error of their own, as large as that of a bin if they are shares of the sample. Two
         // parameters for ten bins have a fifth of it.
-        let own_error = match self.pooled.curve.as_ref().map(|curve| curve.method) {
-            Some(FitMethod::Identity) => 0.0,
-            Some(FitMethod::Platt) => 0.2,
-            Some(FitMethod::Isotonic) | None => 1.0,
+        let ratio = checked.len() as f64 / self.pooled.counts.total().max(1) as f64;
+        let fit_error = match self.pooled.curve.as_ref().map(|curve| curve.method) {
+            Some(FitMethod::Identity) => FitError::default(),
+            Some(FitMethod::Platt) => FitError { of_bin: 0.2 * ratio, of_all: ratio },
+            Some(FitMethod::Isotonic) | None => FitError { of_bin: ratio, of_all: ratio },
         };
-        let fit_share = own_error * checked.len() as f64 / self.pooled.counts.total().max(1) as f64;
-        check_chances(&checked, fit_share)
+        check_chances(&checked, fit_error)
     }
 }
 

@@ -133,6 +133,7 @@ fn print_result(calibration: &Calibration, sample: &[LabelledAnswer], out: &mut 
 fn print_check(fact: &str, check: &FactCheck, out: &mut dyn Write) -> anyhow::Result<()> {
     let passed = if check.passed { "passed" } else { "did not pass: no chance" };
     writeln!(out, "\n{fact}: {passed}, checked on {} answers", check.examples)?;
+    writeln!(out, "  mean chance {:.4}, rate {:.4}", check.mean_chance(), check.rate())?;
     writeln!(
         out,
         "  Brier {:.4} (raw {:.4})   ECE {:.4} (raw {:.4})   log loss {:.4} (raw {:.4})",
