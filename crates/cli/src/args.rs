@@ -5,6 +5,7 @@ mod environment;
 mod guarding;
 mod labeling;
 mod learning;
+mod learn;
 mod ledger;
 mod serve;
 mod translating;
@@ -22,6 +23,7 @@ pub(crate) use crate::args::environment::{find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
 pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
 pub(crate) use crate::args::learning::{LearnArgs, LearnCommand, LearnLabelsArgs};
+pub(crate) use crate::args::learn::{LearnArgs, LearnCalibrationArgs, LearnCommand};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
@@ -117,6 +119,7 @@ pub(crate) enum Command {
     /// command names its place and the reason, and writes nothing.
     Import(ImportArgs),
     /// Learn labelers from labelled logs
+    /// Learn from labelled logs: how far the answers of a labeler can be trusted
     Learn(LearnArgs),
     /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),

@@ -16,6 +16,7 @@ pub(crate) mod init;
 pub(crate) mod inspect;
 pub(crate) mod label;
 pub(crate) mod learn;
+pub(crate) mod learn_calibration;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod packs;

@@ -20,7 +20,7 @@ mod wardens;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 
-use crate::args::Command;
+use crate::args::{Command, LearnCommand};
 use crate::exit::Outcome;
 use crate::policies::UnusablePolicy;
 
@@ -82,6 +82,9 @@ fn run(command: &Command, arguments: &[OsString], out: &mut dyn Write) -> anyhow
         Command::Packs(args) => commands::packs::run(args, out),
         Command::Export(args) => commands::export::run(args, out),
         Command::Import(args) => commands::import::run(args, out),
+        Command::Learn(args) => match &args.command {
+            LearnCommand::Calibration(args) => commands::learn_calibration::run(args, out),
+        },
         Command::Schema(args) => commands::schema::run(args, out),
         Command::Learn(args) => commands::learn::run(args, out),
         Command::Inspect(args) => commands::inspect::run(args, out),

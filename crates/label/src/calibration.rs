@@ -34,8 +34,8 @@ pub use error::CalibrationError;
 pub use reliability::{FactCheck, ReliabilityBin};
 pub use sample::{LabelledAnswer, Stratum};
 
-use confusion::{ConfusionCounts, clip, rebase};
-use reliability::{CheckedChance, check_chances};
+use confusion::{ConfusionCounts, MIN_BASE_EXAMPLES, clip, rebase};
+use reliability::{CheckedChance, FitError, check_chances};
 use score_curve::{FitMethod, ScoreCurve, ScoreScale};
 
 /// The chances of one labeler's answers.
@@ -109,13 +109,19 @@ struct StratumChances {
 pub enum ChanceBasis {
     /// Examples of the event's own kind and tool.
     Stratum,
-    /// Examples of all kinds and tools, because its own are too few.
+    /// Examples of all kinds and tools, because its own are too few to say how often the labeler errs. The base rate
+    /// is still its own, if there are enough for that.
     Pooled,
 }
 
 impl StratumChances {
     fn base_rate(&self) -> f64 {
         self.set_rate.unwrap_or_else(|| self.counts.base_rate())
+    }
+
+    /// The base rate of this stratum alone, if it was set or has enough examples.
+    fn own_rate(&self) -> Option<f64> {
+        (self.set_rate.is_some() || self.counts.total() >= MIN_BASE_EXAMPLES).then(|| self.base_rate())
     }
 }
 
@@ -129,9 +135,9 @@ impl FactChances {
         };
         let own = self.strata.get(stratum);
         let enough = own.filter(|own| own.counts.is_enough());
-        // A stratum with too few examples may still have a base rate that a person set.
-        let base_rate = enough.map(StratumChances::base_rate).or_else(|| own.and_then(|own| own.set_rate));
-        let base_rate = base_rate.unwrap_or_else(|| self.pooled.base_rate());
+        // How common a fact is takes fewer examples than how often the labeler errs about it: a stratum where the fact
+        // is rare has its own base rate, with the errors of all strata together.
+        let base_rate = own.and_then(StratumChances::own_rate).unwrap_or_else(|| self.pooled.base_rate());
         let score = self.scale.zip(answer.score.filter(|score| score.is_finite()));
         if let Some((scale, score)) = score {
             let curves = [(enough, ChanceBasis::Stratum), (Some(&self.pooled), ChanceBasis::Pooled)];
@@ -170,12 +176,15 @@ impl FactChances {
                 Some(CheckedChance { chance, raw, truth: it.truth, session: &it.session })
             })
             .collect();
-        // Two parameters have little error of their own; shares of the sample have as much as the check.
-        let fit_share = match &self.pooled.curve {
-            Some(curve) if curve.method != FitMethod::Isotonic => 0.0,
-            _ => checked.len() as f64 / self.pooled.counts.total().max(1) as f64,
+        // The chances have an error of their own, as large as that of a bin if they are shares of the sample. Two
+        // parameters for ten bins have a fifth of it.
+        let ratio = checked.len() as f64 / self.pooled.counts.total().max(1) as f64;
+        let fit_error = match self.pooled.curve.as_ref().map(|curve| curve.method) {
+            Some(FitMethod::Identity) => FitError::default(),
+            Some(FitMethod::Platt) => FitError { of_bin: 0.2 * ratio, of_all: ratio },
+            Some(FitMethod::Isotonic) | None => FitError { of_bin: ratio, of_all: ratio },
         };
-        check_chances(&checked, fit_share)
+        check_chances(&checked, fit_error)
     }
 }
 
@@ -245,7 +254,7 @@ impl Calibration {
     }
 
     /// Returns the calibration with another base rate of a fact, in a stratum or, without one, wherever a stratum has
-    /// too few examples of its own. How often the labeler errs stays as the sample says.
+    /// too few examples for a base rate of its own. How often the labeler errs stays as the sample says.
     pub fn with_base_rate(
         mut self,
         fact: &str,

@@ -113,6 +113,7 @@ const EDGES: [(&str, &[&str]); 24] = [
             "lictor-warden",
             "lictor-gateway",
             "lictor-hook",
+            "lictor-label",
             "lictor-mcp",
             "lictor-lab",
         ],

@@ -3,10 +3,10 @@
 use std::error::Error;
 
 use lictor_event::{AnswerValue, Kind};
-use lictor_label::Calibration;
-use lictor_logic::{BeliefMonitor, Choice, Fact, Facts, Monitor, Verdict};
+use lictor_label::{Calibration, DriftWatch};
+use lictor_logic::{BeliefMonitor, Chance, Choice, Fact, Facts, Monitor, Verdict};
 
-use crate::labeler::{Random, SimulatedLabeler};
+use crate::labeler::{Random, SimulatedLabeler, fit, plant_odds};
 
 /// The number of events of a trace.
 const EVENTS: usize = 20;
@@ -64,8 +64,86 @@ impl AuditScore {
 /// The scores of the three ways to audit: as said, thresholded, belief.
 pub(crate) type AuditScores = [AuditScore; 3];
 
-/// Audits traces whose asked fact has a base rate.
-pub(crate) fn audit_traces(
+/// A mean over independent calibrations, and half the width of its 95 % interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Estimate {
+    pub(crate) mean: f64,
+    pub(crate) half_width: f64,
+}
+
+impl Estimate {
+    fn from_values(values: &[f64]) -> Estimate {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        // The 97.5 % point of Student's distribution for ten values; for fewer it is a little more.
+        Estimate { mean, half_width: 2.26 * (variance / count).sqrt() }
+    }
+}
+
+/// A condition under which audits are compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuditCase {
+    pub(crate) property: Property,
+    /// The accuracy of plain answers.
+    pub(crate) accuracy: f64,
+    /// How far the odds of the calibration's chances are off.
+    pub(crate) planted: f64,
+    /// The base rate at the fit, and that of the audited traces.
+    pub(crate) fitted_rate: f64,
+    pub(crate) live_rate: f64,
+    /// The numbers of calibrations, of answers that each is fitted and checked on, and of traces for each.
+    pub(crate) calibrations: u64,
+    pub(crate) answers: u64,
+    pub(crate) traces: usize,
+}
+
+/// What a case gives: for labels as said, thresholded chances, and the belief.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuditResult {
+    pub(crate) f1: [Estimate; 3],
+    pub(crate) brier: [Estimate; 3],
+    /// The share of calibrations that fail a check on as many new answers of the audited traffic.
+    pub(crate) failed: f64,
+    /// The share of calibrations that the watch over answers suspends within 4,000 answers.
+    pub(crate) suspended: f64,
+}
+
+impl AuditCase {
+    /// Fits calibrations and audits traces with each. The odds of the labeler's own scores are 3 times too high.
+    pub(crate) fn run(&self) -> Result<AuditResult, Box<dyn Error>> {
+        let AuditCase { property, planted, fitted_rate, live_rate, .. } = *self;
+        let labeler = SimulatedLabeler::with_accuracy(self.accuracy, fitted_rate, 3.0);
+        let (mut f1, mut brier) = ([const { Vec::new() }; 3], [const { Vec::new() }; 3]);
+        let (mut failed, mut suspended) = (0.0, 0.0);
+        for seed in 0..self.calibrations {
+            let mut random = Random(1_000_003 * (seed + 1));
+            let sound = fit(&labeler.sample(&mut random, property.asked, fitted_rate, self.answers))?;
+            let calibration = plant_odds(&sound, property.asked, fitted_rate, planted)?;
+            let live = labeler.sample(&mut random, property.asked, live_rate, self.answers);
+            failed += f64::from(u8::from(!calibration.check(&live).values().all(|check| check.passed)));
+            let mut watch = DriftWatch::new(&sound);
+            live.iter().take(4000).for_each(|it| watch.observe(&it.answer, &Kind::Facts, None));
+            suspended += f64::from(u8::from(watch.is_suspended(property.asked)));
+            let scores = audit_traces(property, labeler, &calibration, (live_rate, self.traces, seed))?;
+            for (place, score) in scores.iter().enumerate() {
+                f1[place].push(score.f1());
+                brier[place].push(score.brier());
+            }
+        }
+        let count = self.calibrations as f64;
+        let estimate = |values: [Vec<f64>; 3]| values.map(|values| Estimate::from_values(&values));
+        Ok(AuditResult {
+            f1: estimate(f1),
+            brier: estimate(brier),
+            failed: failed / count,
+            suspended: suspended / count,
+        })
+    }
+}
+
+/// Audits traces whose asked fact has a base rate. An answer without a chance is read plainly.
+fn audit_traces(
     property: Property,
     labeler: SimulatedLabeler,
     calibration: &Calibration,
@@ -82,7 +160,8 @@ pub(crate) fn audit_traces(
             let certain = if random.happens(CERTAIN_RATE) { Facts::from_names(["pay"])? } else { Facts::default() };
             let truth = random.happens(base_rate);
             let answer = labeler.answer(&mut random, property.asked, truth);
-            let chance = calibration.chance(&answer, &Kind::Facts, None).ok_or("the calibration failed its check")?;
+            let plain = if answer.says == AnswerValue::Yes { Chance::ALWAYS } else { Chance::NEVER };
+            let chance = calibration.chance(&answer, &Kind::Facts, None).unwrap_or(plain);
             let readings = [truth, answer.says == AnswerValue::Yes, chance.to_f64() >= 0.5];
             for (run, holds) in runs.iter_mut().zip(readings) {
                 let mut facts = certain.clone();

@@ -9,10 +9,9 @@ mod labeler;
 
 use std::error::Error;
 
-use lictor_event::Kind;
-use lictor_label::{DriftWatch, FactCheck};
+use lictor_label::FactCheck;
 
-use audit::{AuditScores, EXCUSE, OFFENCE, Property, audit_traces};
+use audit::{AuditCase, EXCUSE, Estimate, OFFENCE, Property};
 use extraction::{ExtractionNoise, TOOL_SETS, follow_dialogues};
 use labeler::{Random, SimulatedLabeler, fit, plant_odds};
 
@@ -22,11 +21,17 @@ const BASE_RATE: f64 = 0.05;
 /// The base rate to which it moves.
 const MOVED_RATE: f64 = 0.2;
 
+/// How far the odds of the labeler's own scores are off, which the calibration repairs.
+const RAW_ODDS: f64 = 3.0;
+
 /// The number of answers in the labelled sample: half fits, half checks.
 const SAMPLE: u64 = 8000;
 
-/// The number of traces for each number of the tables.
-const TRACES: usize = 2000;
+/// The number of calibrations, each fitted on a sample of its own, for each number of the tables of audits.
+const CALIBRATIONS: u64 = 10;
+
+/// The number of traces for each calibration.
+const TRACES: usize = 400;
 
 fn main() -> Result<(), Box<dyn Error>> {
     print_check()?;
@@ -74,7 +79,7 @@ fn print_planted() -> Result<(), Box<dyn Error>> {
     for answers in [500, 2000, 8000] {
         let mut failed = [0; 5];
         for seed in 0..40 {
-            let labeler = SimulatedLabeler::with_accuracy(0.87, BASE_RATE, 1.0);
+            let labeler = SimulatedLabeler::with_accuracy(0.87, BASE_RATE, RAW_ODDS);
             let mut random = Random(1000 + seed);
             let calibration = fit(&labeler.sample(&mut random, "approved", BASE_RATE, 8000))?;
             let later = labeler.sample(&mut random, "approved", BASE_RATE, answers);
@@ -95,73 +100,52 @@ fn print_planted() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn print_scores(name: &str, scores: &AuditScores) {
-    let [said, thresholded, belief] = scores;
-    println!(
-        "{name}   {:.2}  {:.2}  {:.2}   {:.3}  {:.3}  {:.3}",
-        said.f1(),
-        thresholded.f1(),
-        belief.f1(),
-        said.brier(),
-        thresholded.brier(),
-        belief.brier()
-    );
+fn show(estimates: &[Estimate; 3], digits: usize) -> String {
+    let one = |it: &Estimate| format!("{:.digits$} ±{:.digits$}", it.mean, it.half_width);
+    estimates.iter().map(one).collect::<Vec<_>>().join("  ")
+}
+
+/// Returns a case at the base rate, without anything planted.
+fn sound_case(property: Property, accuracy: f64) -> AuditCase {
+    AuditCase {
+        property,
+        accuracy,
+        planted: 1.0,
+        fitted_rate: BASE_RATE,
+        live_rate: BASE_RATE,
+        calibrations: CALIBRATIONS,
+        answers: SAMPLE,
+        traces: TRACES,
+    }
 }
 
 fn print_curve(property: Property) -> Result<(), Box<dyn Error>> {
-    println!("`{}`, {TRACES} traces of 20 events, calibrated: as said, thresholded, belief", property.formula);
-    println!("accuracy  F1                 Brier");
+    println!("`{}`: as said, thresholded, belief", property.formula);
+    println!("accuracy  F1                                 Brier");
     for step in 0..=10 {
         let accuracy = 0.5 + 0.05 * f64::from(step);
-        let labeler = SimulatedLabeler::with_accuracy(accuracy, BASE_RATE, 1.0);
-        let calibration = fit(&labeler.sample(&mut Random(2), property.asked, BASE_RATE, SAMPLE))?;
-        match calibration.has_passed(property.asked) {
-            true => {
-                let scores = audit_traces(property, labeler, &calibration, (BASE_RATE, TRACES, 3))?;
-                print_scores(&format!("{accuracy:6.2}"), &scores);
-            }
-            false => println!("{accuracy:6.2}   calibration did not pass: no chances"),
-        }
+        let result = sound_case(property, accuracy).run()?;
+        println!("{accuracy:8.2}  {}  {}", show(&result.f1, 2), show(&result.brier, 3));
     }
     println!();
     Ok(())
 }
 
 fn print_miscalibrated() -> Result<(), Box<dyn Error>> {
-    let property = EXCUSE;
-    println!("`{}`, miscalibrated: as said, thresholded, belief", property.formula);
-    println!("accuracy  planted            F1                 Brier               check  drift after");
+    println!("`{}`, planted errors: as said, thresholded, belief", EXCUSE.formula);
+    println!(
+        "accuracy  planted       F1                                 Brier                                check  watch"
+    );
     for accuracy in [0.77, 0.87, 0.98] {
-        for (name, factor, rate) in [
+        for (name, planted, live_rate) in [
             ("none", 1.0, BASE_RATE),
             ("odds x3", 3.0, BASE_RATE),
             ("odds x10", 10.0, BASE_RATE),
-            ("rate 0.05 -> 0.20", 1.0, MOVED_RATE),
+            ("rate to 0.20", 1.0, MOVED_RATE),
         ] {
-            let labeler = SimulatedLabeler::with_accuracy(accuracy, BASE_RATE, 1.0);
-            let mut random = Random(4);
-            let calibration = fit(&labeler.sample(&mut random, property.asked, BASE_RATE, SAMPLE))?;
-            let planted = plant_odds(&calibration, property.asked, BASE_RATE, factor)?;
-            let live = labeler.sample(&mut random, property.asked, rate, 4000);
-            let passed = planted.check(&live).values().all(|check| check.passed);
-            let mut watch = DriftWatch::new(&calibration);
-            let drift = live.iter().position(|it| {
-                watch.observe(&it.answer, &Kind::Facts, None);
-                watch.is_suspended(property.asked)
-            });
-            let scores = audit_traces(property, labeler, &planted, (rate, TRACES, 5))?;
-            let drift = drift.map_or("-".to_owned(), |answers| format!("{} answers", answers + 1));
-            let check = if passed { "passes" } else { "fails" };
-            let [said, thresholded, belief] = &scores;
-            println!(
-                "{accuracy:8.2}  {name:17}  {:.2}  {:.2}  {:.2}   {:.3}  {:.3}  {:.3}   {check:6} {drift}",
-                said.f1(),
-                thresholded.f1(),
-                belief.f1(),
-                said.brier(),
-                thresholded.brier(),
-                belief.brier()
-            );
+            let result = AuditCase { planted, live_rate, ..sound_case(EXCUSE, accuracy) }.run()?;
+            let (f1, brier) = (show(&result.f1, 2), show(&result.brier, 3));
+            println!("{accuracy:8.2}  {name:12}  {f1}  {brier}  {:5.2}  {:5.2}", result.failed, result.suspended);
         }
     }
     println!();

@@ -5,6 +5,9 @@ use super::portable_math::clopper_pearson;
 /// The fewest true, and the fewest false, examples that tell how often a labeler errs.
 pub(super) const MIN_EXAMPLES: u64 = 10;
 
+/// The fewest examples, true or false, that tell how common a fact is.
+pub(super) const MIN_BASE_EXAMPLES: u64 = 2 * MIN_EXAMPLES;
+
 /// The answers to one question, by what they say and what is true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ConfusionCounts {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lictor_event::AnswerValue;
 use lictor_json::Text;
 
 use super::confusion::{ConfusionCounts, MIN_EXAMPLES};
@@ -61,7 +62,8 @@ fn fit_fact(answers: &[&LabelledAnswer]) -> Option<FactCalibration> {
     if !count_answers(&fitted).is_enough() || !count_answers(&held_out).is_enough() {
         return None;
     }
-    let scores: Vec<(bool, f64)> = fitted.iter().filter_map(|it| Some((it.says_yes()?, finite_score(it)?))).collect();
+    let score = |it: &&LabelledAnswer| Some((it.answer.says, finite_score(it)?, it.truth));
+    let scores: Vec<(AnswerValue, f64, bool)> = fitted.iter().filter_map(score).collect();
     let scale = ScoreScale::find(&scores);
     let mut groups: BTreeMap<Stratum, Vec<&LabelledAnswer>> = BTreeMap::new();
     for it in &fitted {

@@ -10,12 +10,18 @@ const BINS: usize = 10;
 /// The confidence of each bin's bars.
 const BAR_CONFIDENCE: f64 = 0.95;
 
+/// The confidence of the bars that no bin may be outside of: one bin of ten may be off by chance, but not by far.
+const OUTER_CONFIDENCE: f64 = 0.999;
+
 /// The one-sided 95 % point of the normal distribution, for the difference of two Brier scores.
 const BRIER_TOLERANCE: f64 = 1.645;
 
-/// The part of the raw Brier score that counts as no difference, beside the error that clipping makes: chances are never
-/// 0 or 1, so that a labeler that never errs has the better raw score.
-const BRIER_SLACK: f64 = 0.01;
+/// The most standard errors that the number of facts that hold may be off from the sum of the chances.
+const MAX_SHIFT: f64 = 3.0;
+
+/// The number of errors whose part of the Brier score counts as no difference: a labeler that never errs in a sample may
+/// still err that often (95 % bound), and chances are never 0 or 1.
+const BRIER_SLACK_ERRORS: f64 = 3.0;
 
 /// Raw scores are kept this far from 0 and 1 in the log loss, which would be infinite there.
 const MIN_RAW_PROBABILITY: f64 = 1e-6;
@@ -80,13 +86,35 @@ pub struct FactCheck {
     /// The log loss of the raw score, kept within 10⁻⁶ of 0 and 1.
     pub raw_log_loss: f64,
     /// Whether the chances may be used: at most one of ten bins is outside its bars (none if there are fewer than
-    /// five), and the Brier score is not above the raw one by more than the sampling error and 1 %.
+    /// five), none is outside the 99.9 % bars, the mean chance is within three standard errors of the rate, and the
+    /// Brier score is above the raw one by no more than the sampling error, or three errors in the sample.
     pub passed: bool,
 }
 
-/// Checks chances. `fit_share` is the number of answers of the check for each of the fit, if chances are shares of the
-/// sample, with an error of their own; 0 if that is small. The bars are widened by it.
-pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> FactCheck {
+impl FactCheck {
+    /// Returns the mean chance of all answers.
+    pub fn mean_chance(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.count as f64 * bin.mean_chance).sum::<f64>() / self.examples.max(1) as f64
+    }
+
+    /// Returns the share of all answers whose fact holds.
+    pub fn rate(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.positives).sum::<u64>() as f64 / self.examples.max(1) as f64
+    }
+}
+
+/// The square errors that chances have themselves because they were fitted on a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FitError {
+    /// As a part of that of the rate of one bin.
+    pub(super) of_bin: f64,
+    /// As a part of that of the rate of all answers.
+    pub(super) of_all: f64,
+}
+
+/// Checks chances. The bars and the other tolerances are widened by the error of the fit.
+pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_error: FitError) -> FactCheck {
+    let fit_share = fit_error.of_bin;
     let pairs = |of: fn(&CheckedChance<'_>) -> f64| -> Vec<(f64, bool)> {
         checked.iter().map(|it| (of(it), it.truth)).collect()
     };
@@ -94,6 +122,10 @@ pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> Fa
     let bins = cut_bins(&chances, fit_share);
     let outside = bins.iter().filter(|bin| !bin.is_within()).count();
     let allowed = usize::from(bins.len() >= BINS / 2);
+    let is_far_off = bins.iter().any(|bin| {
+        let (least, most) = bound_rate(bin.positives, bin.count, fit_share, OUTER_CONFIDENCE);
+        bin.mean_chance < least || bin.mean_chance > most
+    });
     let bounded: Vec<(f64, bool)> =
         raw.iter().map(|(p, truth)| (p.clamp(MIN_RAW_PROBABILITY, 1.0 - MIN_RAW_PROBABILITY), *truth)).collect();
     FactCheck {
@@ -104,7 +136,11 @@ pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_share: f64) -> Fa
         raw_ece: calibration_error(&cut_bins(&raw, 0.0)),
         log_loss: mean(&chances, log_error),
         raw_log_loss: mean(&bounded, log_error),
-        passed: !checked.is_empty() && outside <= allowed && !is_brier_worse(checked),
+        passed: !checked.is_empty()
+            && outside <= allowed
+            && !is_far_off
+            && !is_shifted(checked, fit_error.of_all)
+            && !is_brier_worse(checked),
         bins,
     }
 }
@@ -122,20 +158,32 @@ fn mean(pairs: &[(f64, bool)], error: fn(f64, bool) -> f64) -> f64 {
     pairs.iter().map(|(p, truth)| error(*p, *truth)).sum::<f64>() / pairs.len().max(1) as f64
 }
 
-/// Whether the Brier score is above the raw one by more than chance would make it. Sessions are the units that are
-/// independent, so the error of the difference is that of the sums over sessions.
-fn is_brier_worse(checked: &[CheckedChance<'_>]) -> bool {
-    let difference = |it: &CheckedChance<'_>| square_error(it.chance, it.truth) - square_error(it.raw, it.truth);
-    let mean = checked.iter().map(difference).sum::<f64>() / checked.len().max(1) as f64;
+/// Returns the mean of a number over answers, and its standard error. Sessions are the units that are independent, so the
+/// error is that of the sums over sessions.
+fn mean_by_session(checked: &[CheckedChance<'_>], number: impl Fn(&CheckedChance<'_>) -> f64) -> (f64, f64) {
+    let count = checked.len().max(1) as f64;
+    let mean = checked.iter().map(&number).sum::<f64>() / count;
     let mut sessions: BTreeMap<&str, f64> = BTreeMap::new();
     for it in checked {
-        *sessions.entry(it.session).or_default() += difference(it) - mean;
+        *sessions.entry(it.session).or_default() += number(it) - mean;
     }
-    let variance = sessions.values().map(|sum| sum * sum).sum::<f64>();
-    let count = checked.len().max(1) as f64;
-    let raw = checked.iter().map(|it| square_error(it.raw, it.truth)).sum::<f64>() / count;
-    let clipped = 2.0 / count;
-    mean > BRIER_TOLERANCE * variance.sqrt() / count && mean > BRIER_SLACK * raw + clipped * clipped
+    (mean, sessions.values().map(|sum| sum * sum).sum::<f64>().sqrt() / count)
+}
+
+/// Whether facts hold more or less often than the chances sum to, by more than the sampling error. It finds what bins
+/// cannot: a small shift of chances near 0 and 1.
+fn is_shifted(checked: &[CheckedChance<'_>], fit_share: f64) -> bool {
+    let (mean, error) = mean_by_session(checked, |it| it.chance - f64::from(u8::from(it.truth)));
+    let expected =
+        checked.iter().map(|it| it.chance * (1.0 - it.chance)).sum::<f64>().sqrt() / checked.len().max(1) as f64;
+    mean.abs() > MAX_SHIFT * error.max(expected) * (1.0 + fit_share).sqrt()
+}
+
+/// Whether the Brier score is above the raw one by more than chance would make it.
+fn is_brier_worse(checked: &[CheckedChance<'_>]) -> bool {
+    let difference = |it: &CheckedChance<'_>| square_error(it.chance, it.truth) - square_error(it.raw, it.truth);
+    let (mean, error) = mean_by_session(checked, difference);
+    mean > (BRIER_TOLERANCE * error).max(BRIER_SLACK_ERRORS / checked.len().max(1) as f64)
 }
 
 /// Cuts pairs into bins of equal mass by their probability. Equal probabilities stay together.
@@ -156,10 +204,15 @@ fn cut_bins(pairs: &[(f64, bool)], fit_share: f64) -> Vec<ReliabilityBin> {
 
 fn summarize_bin(group: &[(f64, bool)], fit_share: f64) -> ReliabilityBin {
     let (count, positives) = (group.len() as u64, group.iter().filter(|(_, truth)| *truth).count() as u64);
-    let weight = 1.0 / (1.0 + fit_share);
-    let (least, most) = clopper_pearson(positives as f64 * weight, count as f64 * weight, BAR_CONFIDENCE);
+    let (least, most) = bound_rate(positives, count, fit_share, BAR_CONFIDENCE);
     let mean_chance = group.iter().map(|(p, _)| p).sum::<f64>() / count as f64;
     ReliabilityBin { count, positives, mean_chance, least, most }
+}
+
+/// The bars of a bin's rate.
+fn bound_rate(positives: u64, count: u64, fit_share: f64, confidence: f64) -> (f64, f64) {
+    let weight = 1.0 / (1.0 + fit_share);
+    clopper_pearson(positives as f64 * weight, count as f64 * weight, confidence)
 }
 
 fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
@@ -186,7 +239,7 @@ mod tests {
 
     #[test]
     fn check_passes_true_chances() {
-        let check = check_chances(&draw(2000, |chance| chance), 0.0);
+        let check = check_chances(&draw(2000, |chance| chance), FitError::default());
         assert!(check.passed && check.bins.len() == 10, "{check:?}");
         assert!((check.brier - 1.0 / 6.0).abs() < 0.01 && check.ece < 0.02, "{check:?}");
         assert!((check.log_loss - 0.5).abs() < 0.02, "{check:?}");
@@ -195,7 +248,7 @@ mod tests {
 
     #[test]
     fn check_finds_odds_three_times_too_high() {
-        let check = check_chances(&draw(2000, |chance| chance / (chance + 3.0 * (1.0 - chance))), 0.0);
+        let check = check_chances(&draw(2000, |chance| chance / (chance + 3.0 * (1.0 - chance))), FitError::default());
         assert!(!check.passed && check.ece > 0.1, "{check:?}");
     }
 
@@ -207,9 +260,34 @@ mod tests {
             it.chance = 0.5;
             it.session = ["a", "b", "c", "d", "e"][k % 5];
         }
-        let check = check_chances(&checked, 0.0);
+        let check = check_chances(&checked, FitError::default());
         assert!(check.bins.iter().all(ReliabilityBin::is_within), "{check:?}");
         assert!(!check.passed && check.brier > check.raw_brier, "{check:?}");
+    }
+
+    #[test]
+    fn check_finds_one_bin_far_off() {
+        let mut checked = draw(2000, |chance| chance);
+        checked.iter_mut().filter(|it| (0.2..0.3).contains(&it.chance)).for_each(|it| it.truth = false);
+        let check = check_chances(&checked, FitError::default());
+        assert_eq!(check.bins.iter().filter(|bin| !bin.is_within()).count(), 1, "{check:?}");
+        assert!(!check.passed);
+    }
+
+    #[test]
+    fn check_finds_shift_that_bins_hide() {
+        // Of 10,000 answers with a chance of 1 in 500, twice as many hold; ten bins of their kind would show nothing.
+        let shifted = |k: u32| k.is_multiple_of(250);
+        let answer = |k: u32, is_true: bool| CheckedChance {
+            chance: 0.002 + f64::from(k) * 1e-9,
+            raw: 0.002,
+            truth: is_true,
+            session: "s",
+        };
+        let checked: Vec<CheckedChance<'_>> = (0..10_000).map(|k| answer(k, shifted(k))).collect();
+        let check = check_chances(&checked, FitError::default());
+        assert!(check.bins.iter().all(ReliabilityBin::is_within), "{check:?}");
+        assert!(!check.passed && (check.rate() - 0.004).abs() < 1e-9 && check.mean_chance() < 0.0021, "{check:?}");
     }
 
     #[test]

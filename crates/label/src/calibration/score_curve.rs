@@ -31,18 +31,20 @@ pub(super) struct ScoreScale {
 }
 
 impl ScoreScale {
-    /// Finds the scale of scores: if each no has at most the score of each yes, the score is about the fact. None if
-    /// the labeler never says yes, or never no, since that leaves it open.
-    pub(super) fn find(scores: &[(bool, f64)]) -> Option<ScoreScale> {
-        let range = |says_yes: bool| {
-            let of_side = scores.iter().filter(|(yes, _)| *yes == says_yes).map(|(_, score)| *score);
-            of_side.fold(None, |range: Option<(f64, f64)>, score| {
-                Some(range.map_or((score, score), |(low, high)| (low.min(score), high.max(score))))
-            })
+    /// Finds the scale of scores, each with what the labeler says and the truth: the reading by which Platt's fit
+    /// explains the truth better. None if there are no scores.
+    pub(super) fn find(scores: &[(AnswerValue, f64, bool)]) -> Option<ScoreScale> {
+        let is_probability = scores.iter().all(|(_, score, _)| (0.0..=1.0).contains(score));
+        let loss = |is_about_answer: bool| {
+            let scale = ScoreScale { is_about_answer, is_probability };
+            let evidence = |&(says, score, truth): &(AnswerValue, f64, bool)| {
+                (scale.to_evidence(scale.score_of_fact(says, score)), truth)
+            };
+            let evidence: Vec<(f64, bool)> = scores.iter().map(evidence).collect();
+            let (slope, offset) = fit_platt(&evidence);
+            platt_loss(&evidence, slope, offset)
         };
-        let (yes, no) = (range(true)?, range(false)?);
-        let is_probability = yes.0.min(no.0) >= 0.0 && yes.1.max(no.1) <= 1.0;
-        Some(ScoreScale { is_about_answer: no.1 > yes.0, is_probability })
+        (!scores.is_empty()).then(|| ScoreScale { is_about_answer: loss(true) < loss(false), is_probability })
     }
 
     /// Returns the score of the fact: larger where the labeler is surer that it holds.
@@ -160,22 +162,30 @@ fn round_digits(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
+/// Platt's targets: a true example counts as a little less than 1, a false one as a little more than 0.
+fn platt_targets(positives: f64, negatives: f64) -> impl Fn(bool) -> f64 {
+    move |truth| if truth { (positives + 1.0) / (positives + 2.0) } else { 1.0 / (negatives + 2.0) }
+}
+
+/// The log loss of Platt's parameters, written so that it never takes the logarithm of 0.
+fn platt_loss(evidence: &[(f64, bool)], slope: f64, offset: f64) -> f64 {
+    let positives = evidence.iter().filter(|(_, truth)| *truth).count() as f64;
+    let target = platt_targets(positives, evidence.len() as f64 - positives);
+    let one = |&(x, truth): &(f64, bool)| {
+        let z = slope * x + offset;
+        let tail = ln(1.0 + exp(-z.abs()));
+        if z >= 0.0 { (1.0 - target(truth)) * z + tail } else { -target(truth) * z + tail }
+    };
+    evidence.iter().map(one).sum()
+}
+
 /// Fits Platt's parameters by Newton's method with a search along each step (Lin, Lin and Weng 2007): the chance is the
 /// logistic function of `slope · evidence + offset`.
 fn fit_platt(evidence: &[(f64, bool)]) -> (f64, f64) {
     let positives = evidence.iter().filter(|(_, truth)| *truth).count() as f64;
     let negatives = evidence.len() as f64 - positives;
-    let (high, low) = ((positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0));
-    let target = |truth: bool| if truth { high } else { low };
-    // The loss is written so that it never takes the logarithm of 0.
-    let loss = |slope: f64, offset: f64| -> f64 {
-        let one = |&(x, truth): &(f64, bool)| {
-            let z = slope * x + offset;
-            let tail = ln(1.0 + exp(-z.abs()));
-            if z >= 0.0 { (1.0 - target(truth)) * z + tail } else { -target(truth) * z + tail }
-        };
-        evidence.iter().map(one).sum()
-    };
+    let target = platt_targets(positives, negatives);
+    let loss = |slope: f64, offset: f64| platt_loss(evidence, slope, offset);
     let (mut slope, mut offset) = (0.0, ln((positives + 1.0) / (negatives + 1.0)));
     let mut now = loss(slope, offset);
     for _ in 0..100 {

@@ -62,6 +62,21 @@ fn chance_of_rare_stratum_is_pooled() {
 }
 
 #[test]
+fn chance_of_rare_fact_has_own_base_rate() {
+    // Four positives among 400 do not tell how often the labeler misses them, but they do tell that they are rare.
+    for odds_factor in [None, Some(3.0)] {
+        let score = odds_factor.map(|_| 0.9);
+        let with_scores = Simulation { odds_factor, ..SOURCE }.draw("angry", Some("mail"));
+        let rare = Simulation { seed: 12, answers: 600, base_rate: 0.01, odds_factor, ..SOURCE };
+        let calibration = fit(&[with_scores, rare.draw("angry", Some("wire"))].concat());
+        let yes = Answer { score, ..answer(AnswerValue::Yes, None) };
+        let (chance, basis) = calibration.chance_with_basis(&yes, &KIND, Some("wire")).unwrap();
+        assert!(basis == ChanceBasis::Pooled && chance.to_f64() < 0.25, "{odds_factor:?} {chance}");
+        assert!(calibration.chance(&yes, &KIND, Some("mail")).unwrap().to_f64() > 0.4, "{odds_factor:?}");
+    }
+}
+
+#[test]
 fn chance_is_missing_with_too_few_examples() {
     let calibration = fit(&Simulation { answers: 60, ..SOURCE }.draw("angry", None));
     assert_eq!(chance(&calibration, AnswerValue::Yes, None, None), None);

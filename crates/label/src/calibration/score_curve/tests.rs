@@ -90,16 +90,24 @@ fn curve_needs_enough_examples_of_both_kinds() {
 }
 
 #[test]
-fn scale_is_found_from_both_answers() {
-    let fact = [(true, 0.7), (true, 0.5), (false, 0.4), (false, 0.1)];
+fn scale_is_found_from_truth() {
+    use AnswerValue::{No, Yes};
+    let says = |score: f64| if score > 0.5 { Yes } else { No };
+    let fact: Vec<_> = draw(300, |score| score).iter().map(|(s, t)| (says(*s), *s, *t)).collect();
     assert_eq!(ScoreScale::find(&fact), Some(PROBABILITY));
-    let answer = ScoreScale::find(&[(true, 0.7), (false, 0.9)]).unwrap();
-    assert!(answer.is_about_answer && answer.is_probability);
-    assert_eq!(answer.score_of_fact(AnswerValue::No, 0.75), 0.25);
-    assert_eq!(answer.score_of_fact(AnswerValue::Yes, 0.75), 0.75);
-    let any = ScoreScale::find(&[(true, 3.0), (false, 9.0)]).unwrap();
-    assert_eq!(any.score_of_fact(AnswerValue::No, 9.0), -9.0);
-    assert_eq!(ScoreScale::find(&[(true, 0.7)]), None);
+    let sure = |score: f64| score.max(1.0 - score);
+    let answer: Vec<_> = draw(300, |score| score).iter().map(|(s, t)| (says(*s), sure(*s), *t)).collect();
+    let scale = ScoreScale::find(&answer).unwrap();
+    assert!(scale.is_about_answer && scale.is_probability);
+    assert_eq!((scale.score_of_fact(No, 0.75), scale.score_of_fact(Yes, 0.75)), (0.25, 0.75));
+    let large: Vec<_> = answer.iter().map(|(says, score, truth)| (*says, 100.0 * score, *truth)).collect();
+    let scale = ScoreScale::find(&large).unwrap();
+    assert_eq!((scale.is_probability, scale.score_of_fact(No, 75.0)), (false, -75.0));
+    // One answer that contradicts its score does not turn the reading.
+    let mut noisy = fact;
+    noisy[299].0 = No;
+    assert_eq!(ScoreScale::find(&noisy), Some(PROBABILITY));
+    assert_eq!(ScoreScale::find(&[]), None);
 }
 
 #[test]
