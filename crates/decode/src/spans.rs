@@ -306,6 +306,16 @@ mod tests {
         Work::Tool { call: Box::new(call), answer: None }
     }
 
+    #[test]
+    fn arguments_that_spans_lack_are_unknown() {
+        let bare = Work::Tool { call: Box::new(Event::new(Kind::ToolCall)), answer: None };
+        let mut out = DecodedEvents::default();
+        Spans { spans: vec![span("a", "", bare), span("b", "", tool_work("pay"))] }.emit(&mut out);
+        let args: Vec<_> = out.events.iter().map(|event| event.args.clone()).collect();
+        let none_given = Arguments::Value(Json::Object(Object::new()));
+        assert_eq!(args, [Some(Arguments::Unparsed(Text::default())), Some(none_given)]);
+    }
+
     fn emitted(spans: Vec<Span>) -> Vec<String> {
         let mut out = DecodedEvents::default();
         Spans { spans }.emit(&mut out);
