@@ -4,8 +4,8 @@ mod unknown;
 
 use std::sync::Arc;
 
-use lictor_event::{Event, Kind};
-use lictor_json::{Json, Text};
+use lictor_event::{Arguments, Event, Kind};
+use lictor_json::Text;
 use lictor_judge::{Coverage, Judge, PropertyGap};
 use lictor_logic::{Atom, Term, Value};
 use lictor_policy::Property;
@@ -32,6 +32,8 @@ pub struct LogCoverage {
     pub content: RecordedContent,
     /// The tools that the policy names and the log never has, with the tool of the log that may be meant.
     pub renamed_tools: Vec<(Text, Text)>,
+    /// The tools that the policy names, with a tool of the log that it does not name and that differs in spelling only.
+    pub alike_tools: Vec<(Text, Text)>,
 }
 
 /// How many calls and messages of a log have their content. Some recorders leave it out by default.
@@ -54,7 +56,10 @@ impl RecordedContent {
 
     fn note(&mut self, event: &Event) {
         let is_call = event.kind == Kind::ToolCall;
-        let is_bare = event.args.as_ref().is_none_or(|args| args.value().is_some_and(Json::is_null));
+        let is_bare = event.args.as_ref().is_none_or(|args| match args {
+            Arguments::Value(value) => value.is_null(),
+            Arguments::Unparsed(text) => text.is_empty(),
+        });
         let has_text = event.text.as_ref().is_some_and(|text| !text.is_empty()) || event.result.is_some();
         self.calls += u64::from(is_call);
         self.bare_calls += u64::from(is_call && is_bare);
@@ -181,6 +186,7 @@ impl SeenFacts {
             unknown: self.unknown.into_facts(judge, &self.facts),
             content: self.content,
             renamed_tools: find_renamed(judge.named_tools(), &tools),
+            alike_tools: find_alike(judge.named_tools(), &tools),
         }
     }
 }
@@ -203,19 +209,38 @@ fn name_fact(atom: &Atom) -> Text {
 }
 
 /// Returns the named tools that the log never has, each with the tool of the log that may be meant: one that nothing
-/// names and that shares most of the words. Names with `*` are meant to match or not.
+/// names and that has the same letters or shares most of the words. Names with `*` are meant to match or not.
 fn find_renamed(named: &[Text], tools: &[Text]) -> Vec<(Text, Text)> {
-    let globs: Vec<Glob> = named.iter().map(|name| Glob::new(name)).collect();
-    let is_named = |tool: &Text| globs.iter().any(|glob| glob.matches(tool));
-    let unnamed: Vec<Text> = tools.iter().filter(|tool| !is_named(tool)).cloned().collect();
+    let unnamed = find_unnamed(named, tools);
     let missing = named.iter().filter(|name| !name.contains('*') && !tools.contains(name));
     let renamed = missing.filter_map(|name| {
+        let letters = fold_name(name);
+        if let Some(tool) = unnamed.iter().find(|tool| fold_name(tool) == letters) {
+            return Some((name.clone(), tool.clone()));
+        }
         let tool = find_nearest(name, &unnamed)?;
         let (asked, words) = (split_words(name), split_words(tool));
         let shared = asked.iter().filter(|word| words.contains(word)).count();
         (shared * 2 > asked.len()).then(|| (name.clone(), tool.clone()))
     });
     renamed.collect()
+}
+
+/// Returns the named tools that the log has, each with another tool that nothing names and that has the same letters.
+fn find_alike(named: &[Text], tools: &[Text]) -> Vec<(Text, Text)> {
+    let unnamed = find_unnamed(named, tools);
+    let present = named.iter().filter(|name| tools.contains(name));
+    let alike = present.filter_map(|name| {
+        let letters = fold_name(name);
+        let tool = unnamed.iter().find(|tool| fold_name(tool) == letters)?;
+        Some((name.clone(), tool.clone()))
+    });
+    alike.collect()
+}
+
+fn find_unnamed(named: &[Text], tools: &[Text]) -> Vec<Text> {
+    let globs: Vec<Glob> = named.iter().map(|name| Glob::new(name)).collect();
+    tools.iter().filter(|tool| !globs.iter().any(|glob| glob.matches(tool))).cloned().collect()
 }
 
 /// Returns the tool whose name shares the most words with the asked one.
@@ -225,6 +250,11 @@ fn find_nearest<'a>(asked: &str, tools: &'a [Text]) -> Option<&'a Text> {
     let score = |tool: &&Text| (shared(tool), std::cmp::Reverse(split_words(tool).len()));
     // The first of several equals, in the order of the alphabet.
     tools.iter().rev().max_by_key(score).filter(|tool| shared(tool) > 0)
+}
+
+/// Returns the letters and digits of a name in lower case: `refund_order`, `refundOrder` and `REFUND-ORDER` are alike.
+fn fold_name(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Splits a name into its words: `refundOrder` and `refund_order` are the same two.
@@ -263,5 +293,19 @@ mod tests {
         let renamed = [(Text::from("delete_customer"), Text::from("mcp__shop__delete_customer"))];
         assert_eq!(find_renamed(&named, &tools), renamed);
         assert_eq!(find_renamed(&named, &[Text::from("delete_customer")]), []);
+    }
+
+    #[test]
+    fn renamed_tool_may_differ_in_spelling_only() {
+        let named = ["refund_order"].map(Text::from);
+        for spelling in ["refundOrder", "refund-order", "RefundOrder", "REFUND_ORDER", "refundorder"] {
+            let tools = ["get_order", "refund_order", spelling].map(Text::from);
+            let meant = [(Text::from("refund_order"), Text::from(spelling))];
+            assert_eq!((find_renamed(&named, &tools), &find_alike(&named, &tools)[..]), (Vec::new(), &meant[..]));
+            assert_eq!(
+                (&find_renamed(&named, &tools[2..])[..], find_alike(&named, &tools[2..])),
+                (&meant[..], Vec::new())
+            );
+        }
     }
 }

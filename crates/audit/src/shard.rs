@@ -439,13 +439,17 @@ impl Shard {
                 let live = self.judge.verdict(&mut open.state, property)?;
                 let verdict = self.judge.end(&mut open.state, property)?;
                 let tally = open.state.violations()[property];
+                let is_owed = match tally.count {
+                    0 => verdict == Verdict::Violated,
+                    _ => self.judge.is_owed(&mut open.state, property)?,
+                };
                 is_suspect |= verdict == Verdict::Violated;
                 let at_end = (verdict == Verdict::Violated).then_some(open.state.steps());
                 Ok(PropertyOutcome {
                     verdict,
                     live: live != Verdict::Inconclusive,
                     violated_at_step: if tally.count > 0 { Some(tally.first) } else { at_end },
-                    violations: tally.count.max(u32::from(verdict == Verdict::Violated)),
+                    violations: tally.count + u32::from(is_owed),
                     is_judged: true,
                 })
             });

@@ -5,7 +5,7 @@
 //! their own (`role: tool`) or blocks (`tool_result`). Reasoning is not an event.
 
 use super::content::Content;
-use lictor_event::{Arguments, Event, Kind, find_time};
+use lictor_event::{Arguments, Event, FREE_TEXT, Kind, find_time};
 use lictor_json::{Json, Object, Text};
 
 /// The roles by which a message is known.
@@ -157,11 +157,14 @@ pub(super) fn tool_call(id: Option<&str>, name: Option<&str>, arguments: Option<
     }
 }
 
-/// Returns the event of a call of a tool that takes free text: its arguments are an object with that text as `input`.
+/// Returns the event of a call of a tool that takes free text: its arguments are an object with that text as `input`, and
+/// it is marked with [`FREE_TEXT`].
 pub(super) fn tool_call_of_text(id: Option<&str>, name: Option<&str>, input: Option<&Json>) -> Event {
     let mut arguments = Object::new();
     arguments.insert("input", input.cloned().unwrap_or(Json::Null));
-    tool_call(id, name, Some(&arguments.into()))
+    let mut event = tool_call(id, name, Some(&arguments.into()));
+    event.more.insert(FREE_TEXT, true);
+    event
 }
 
 /// Reads an entry of `tool_calls`.

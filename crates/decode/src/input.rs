@@ -158,6 +158,10 @@ pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), 
         }
     }
     match (Format::detect(&records), fault) {
+        (Some(Format::Actions), _) if is_document(&input.name) => {
+            Err(InputError::new(&input.name, "is a document with numbered lines, not a log")
+                .with_hint("if the lines are what an agent did, name the format with --input-format actions"))
+        }
         (Some(format), _) => Ok((framing, format)),
         (None, Some(fault)) if records.is_empty() => Err(InputError::from_fault(&input.name, &fault)),
         (None, _) if records.is_empty() => {
@@ -169,6 +173,13 @@ pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), 
                 .with_hint("name the format with --input-format; `--input-format help` lists all formats"))
         }
     }
+}
+
+/// Whether a file is a document by its name. Documents have numbered lists too, and those are no actions of an agent.
+fn is_document(name: &str) -> bool {
+    let endings = ["md", "markdown", "mdx", "rst", "adoc", "org", "tex"];
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| endings.iter().any(|known| known.eq_ignore_ascii_case(ending)))
 }
 
 /// Reads a spooled file from its own position, while others read it too.

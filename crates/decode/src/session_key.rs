@@ -109,13 +109,35 @@ pub(super) struct LoneMessages {
     named: u64,
     /// The messages without a session: the first, and how many.
     unnamed: Option<(Fault, u64)>,
-    /// The hash of the first instructions.
+    /// The hashes of the first instructions and of the first prompt.
     instructions: Option<ContentHash>,
-    /// Whether the agent has acted since the last instructions.
+    prompt: Option<ContentHash>,
+    /// The id of the first message, and whether another message has another one.
+    first_id: Option<Json>,
+    has_ids: bool,
+    /// Whether the agent has acted since the last beginning.
     acted: bool,
-    /// How often the first instructions came again after the agent had acted.
+    /// Whether the last message is a new system message, after an answer of the agent.
+    is_system_last: bool,
+    last_role: Option<MessageRole>,
+    /// The beginnings after the first one, and what shows the first of them.
     restarts: u64,
+    sign: Option<&'static str>,
 }
+
+/// Who wrote a lone message, as all formats of messages have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MessageRole {
+    System,
+    User,
+    /// The agent, with an answer in words.
+    Answer,
+    /// The agent with a call, or a tool.
+    Act,
+}
+
+/// The shortest prompt that is hardly said twice in a conversation, in bytes.
+const MIN_TELLING_PROMPT_BYTES: usize = 12;
 
 impl LoneMessages {
     /// Returns the session that a record names. A lone message is counted; if it names none, it does not belong to the
@@ -143,17 +165,49 @@ impl LoneMessages {
             Some((_, count)) => *count += 1,
             None => self.unnamed = Some((record.fault("decode.no_session", ""), 1)),
         }
-        match record.value.text("role") {
-            Some("system" | "developer") => {
-                let hash = record.value.get("content").map(content_hash::hash_json);
-                self.instructions = self.instructions.or(hash);
-                if self.acted && self.instructions == hash {
-                    self.restarts += 1;
-                    self.acted = false;
-                }
+        let role = read_role(&record.value);
+        let sign = self.find_restart(&record.value, role).filter(|_| self.acted);
+        if let Some(sign) = sign {
+            self.restarts += 1;
+            self.sign.get_or_insert(sign);
+        }
+        let has_acted = matches!(role, Some(MessageRole::Answer | MessageRole::Act));
+        self.acted = has_acted || (self.acted && sign.is_none());
+        self.is_system_last = role == Some(MessageRole::System) && self.last_role == Some(MessageRole::Answer);
+        self.last_role = role;
+    }
+
+    /// Returns what shows that a message begins another conversation.
+    fn find_restart(&mut self, message: &Json, role: Option<MessageRole>) -> Option<&'static str> {
+        let id = ["message_id", "id"].iter().find_map(|key| message.get(key));
+        let is_first_id = match &self.first_id {
+            Some(first) => {
+                self.has_ids |= id.is_some() && id != Some(first);
+                self.has_ids && id == Some(first)
             }
-            Some("assistant" | "tool") => self.acted = true,
-            _ => {}
+            None => {
+                self.first_id = id.cloned();
+                false
+            }
+        };
+        let content = message.get("content");
+        let hash = content.map(content_hash::hash_json);
+        let is_same = |first: &mut Option<ContentHash>| match first {
+            Some(_) => *first == hash,
+            None => {
+                *first = hash;
+                false
+            }
+        };
+        match role {
+            _ if is_first_id => Some("the ids of messages begin"),
+            Some(MessageRole::System) if is_same(&mut self.instructions) => Some("the same instructions begin"),
+            Some(MessageRole::User) if self.is_system_last => Some("system messages begin"),
+            Some(MessageRole::User) => {
+                let is_telling = content.is_some_and(|content| content.to_string().len() >= MIN_TELLING_PROMPT_BYTES);
+                (is_same(&mut self.prompt) && is_telling).then_some("the same first prompt begins")
+            }
+            _ => None,
         }
     }
 
@@ -164,11 +218,25 @@ impl LoneMessages {
         let what = if self.named > 0 {
             format!("{messages} no session, while others of this file do")
         } else if self.restarts > 0 {
-            format!("{messages} no session, but the same instructions begin {} conversations", self.restarts + 1)
+            let sign = self.sign.unwrap_or_default();
+            format!("{messages} no session, but {sign} {} conversations", self.restarts + 1)
         } else {
             return None;
         };
         let message = format!("{what}: they are judged as one session; name the member that tells with --session-key");
         Some(Fault { message, ..fault })
+    }
+}
+
+/// Returns who wrote a message; none if it does not say.
+fn read_role(message: &Json) -> Option<MessageRole> {
+    let calls =
+        ["tool_calls", "function_call"].iter().any(|key| message.get(key).is_some_and(|calls| !calls.is_null()));
+    match message.text("role").or_else(|| message.text("type"))? {
+        "system" | "developer" => Some(MessageRole::System),
+        "user" | "human" => Some(MessageRole::User),
+        "assistant" | "ai" | "model" if !calls => Some(MessageRole::Answer),
+        "assistant" | "ai" | "model" | "tool" | "function" => Some(MessageRole::Act),
+        _ => None,
     }
 }

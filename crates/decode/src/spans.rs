@@ -19,7 +19,7 @@ use history::History;
 use lictor_logic::Time;
 
 use super::{DecodedEvents, Fault};
-use lictor_event::{Event, Kind, Source};
+use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::{Json, Text};
 
 /// How many spans of other work may be between two that show the same call.
@@ -109,6 +109,7 @@ impl Spans {
         inherit_sessions(&mut spans, &parents);
         let mut histories: HashMap<Option<Text>, History> = HashMap::new();
         let mut answered: HashMap<usize, usize> = HashMap::new();
+        let before = out.events.len();
         for step in order_steps(&spans) {
             let span = &mut spans[step.span];
             let history = histories.entry(span.session.clone()).or_default();
@@ -142,6 +143,12 @@ impl Spans {
                 if event.agent.is_none() && !matches!(event.kind, Kind::UserMessage | Kind::SystemMessage) {
                     event.agent.clone_from(&span.agent);
                 }
+            }
+        }
+        // Recorders leave arguments out unless they are told to capture content. So they are unknown, not absent.
+        for event in &mut out.events[before..] {
+            if event.kind == Kind::ToolCall && event.args.is_none() {
+                event.args = Some(Arguments::Unparsed(Text::default()));
             }
         }
     }
@@ -278,7 +285,6 @@ fn order_steps(spans: &[Span]) -> Vec<SpanStep> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lictor_event::Arguments;
     use lictor_json::Object;
 
     fn span(id: &str, parent: &str, work: Work) -> Span {
@@ -298,6 +304,16 @@ mod tests {
         let mut call = Event { tool: Some(Text::from(tool)), ..Event::new(Kind::ToolCall) };
         call.args = Some(Arguments::Value(Json::Object(Object::new())));
         Work::Tool { call: Box::new(call), answer: None }
+    }
+
+    #[test]
+    fn arguments_that_spans_lack_are_unknown() {
+        let bare = Work::Tool { call: Box::new(Event::new(Kind::ToolCall)), answer: None };
+        let mut out = DecodedEvents::default();
+        Spans { spans: vec![span("a", "", bare), span("b", "", tool_work("pay"))] }.emit(&mut out);
+        let args: Vec<_> = out.events.iter().map(|event| event.args.clone()).collect();
+        let none_given = Arguments::Value(Json::Object(Object::new()));
+        assert_eq!(args, [Some(Arguments::Unparsed(Text::default())), Some(none_given)]);
     }
 
     fn emitted(spans: Vec<Span>) -> Vec<String> {

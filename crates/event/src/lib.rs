@@ -37,6 +37,10 @@ pub const DELIVERY: &str = "delivery";
 /// other value.
 pub const EXCHANGE: &str = "exchange";
 
+/// The event field that says that the tool takes free text, not JSON: the text is the argument `input`, and other arguments
+/// may be written in it. So those are unknown, not absent.
+pub const FREE_TEXT: &str = "free_text";
+
 /// The JSON Schema of Lictor's own event lines.
 pub const SCHEMA: &str = include_str!("../schema/event.schema.json");
 
@@ -96,7 +100,8 @@ pub struct Event {
 pub enum Arguments {
     /// A JSON value.
     Value(Json),
-    /// A text that should have been JSON and is not: its content is unknown, never absent.
+    /// A text that should have been JSON and is not: its content is unknown, never absent. It is empty if the arguments
+    /// were not recorded.
     Unparsed(Text),
 }
 
@@ -132,6 +137,13 @@ impl Arguments {
             Arguments::Value(value) => Some(value),
             Arguments::Unparsed(_) => None,
         }
+    }
+}
+
+impl Event {
+    /// Whether its arguments are one text, under `input`; see [`FREE_TEXT`].
+    pub fn has_free_text(&self) -> bool {
+        self.more.get(FREE_TEXT).is_some_and(|value| *value == Json::Bool(true))
     }
 }
 

@@ -63,12 +63,28 @@ pub struct NativeDecoder {
     facts: HashMap<Text, Fact>,
     /// Whether Lictor wrote the records itself, so that events of other formats are accepted as they are.
     is_trusted: bool,
+    /// Whether an event without a session was read.
+    has_unnamed: bool,
+    /// The starts of sessions without a name after such an event: the first, and how many.
+    restarts: Option<(Source, u64)>,
 }
 
 impl NativeDecoder {
     /// Returns a decoder of records that Lictor wrote itself.
     pub fn trusted() -> NativeDecoder {
         NativeDecoder { is_trusted: true, ..NativeDecoder::default() }
+    }
+}
+
+impl NativeDecoder {
+    /// Counts the starts of sessions that cannot be told apart.
+    fn note_session(&mut self, event: Option<&Event>) {
+        let Some(event) = event.filter(|event| event.session.is_none()) else { return };
+        if event.kind == Kind::SessionStart && self.has_unnamed {
+            let (_, count) = self.restarts.get_or_insert_with(|| (event.source.clone(), 0));
+            *count += 1;
+        }
+        self.has_unnamed = true;
     }
 }
 
@@ -91,6 +107,7 @@ impl Decoder for NativeDecoder {
                 let unread = find_unread_time(&event.more).filter(|_| event.time.is_none());
                 out.faults.extend(unread.map(|(key, text)| record.unread_time_fault(key, text)));
             }
+            self.note_session(Some(&event));
             out.events.push(event);
         } else {
             out.faults.extend(errors.into_iter().map(|error| record.fault(error.code, error.message)));
@@ -109,10 +126,27 @@ impl Decoder for NativeDecoder {
             (event.time.is_some() || is_trusted || find_unread_time(&event.more).is_none()).then_some(())
         };
         let is_read = out.events.last_mut().and_then(read).is_some();
-        if !is_read {
-            out.events.pop();
+        match is_read {
+            true => self.note_session(out.events.last()),
+            false => drop(out.events.pop()),
         }
         is_read
+    }
+
+    fn finish(&mut self, out: &mut DecodedEvents) {
+        if let Some((source, count)) = self.restarts.take().filter(|_| !self.is_trusted) {
+            let message = format!(
+                "the events name no session, but {} sessions start in this file: they are judged as one session; name                  the member that tells with --session-key",
+                count + 1
+            );
+            out.faults.push(Fault {
+                file: source.file,
+                line: source.line,
+                column: None,
+                code: "decode.no_session",
+                message,
+            });
+        }
     }
 
     fn session<'a>(&self, text: &'a str) -> Option<&'a str> {

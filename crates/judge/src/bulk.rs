@@ -145,6 +145,29 @@ impl Judge {
             Some((risk, threshold)) if risk.least >= threshold => Verdict::Violated,
             Some((risk, threshold)) if risk.most < threshold => Verdict::Satisfied,
             Some(_) => Verdict::Inconclusive,
+    /// Whether the end of the session here would violate a property, apart from earlier violations. With `after: reset`
+    /// or `each` an obligation may be open again after the property was violated.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn is_owed(&mut self, state: &mut SessionState, property: usize) -> Result<bool, SessionError> {
+        self.check_state(state)?;
+        Ok(self.is_open(state, property))
+    }
+
+    pub(crate) fn is_open(&mut self, state: &mut SessionState, property: usize) -> bool {
+        let Some(id) = self.monitor(property).filter(|_| !state.is_lost(property)) else { return false };
+        let is_open = self.group.verdict(&mut state.standing, id) == Verdict::Inconclusive
+            && self.group.end(&mut state.standing, id) == Verdict::Violated;
+        if !is_open || self.prepared().formulas[property].is_timed {
+            return false;
+        }
+        // A property that owes something without any event owes it again as soon as it restarts. That is no new
+        // obligation of the session.
+        state.counts[property].count == 0 || {
+            let mut start = self.group.start();
+            self.group.end(&mut start, id) != Verdict::Violated
         }
     }
 

@@ -39,6 +39,7 @@
 //! - `duration("30d")` counts days, as formulas do.
 //! - `args.anywhere("iban")` is the list of values under that name at any depth, whatever its case, with or without
 //!   `_` and `-`.
+//! - `args.commands()` is the list of shell commands in all texts of a value, each in one spelling.
 //! - Comparisons that no event could decide, such as `tool > 3`, are refused when compiled.
 
 mod anywhere;
@@ -46,6 +47,7 @@ mod apply;
 mod arithmetic;
 mod borrowed_value;
 mod bounds;
+mod commands;
 mod compare;
 mod conversion;
 mod error;

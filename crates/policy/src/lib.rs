@@ -20,6 +20,7 @@ mod policy_text;
 mod problem;
 mod property;
 mod resolver;
+mod shell;
 mod tool_record;
 pub mod vocabulary;
 mod yaml;

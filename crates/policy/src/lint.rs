@@ -34,6 +34,7 @@ pub fn lint(policy: &Policy, today: Date) -> Problems {
     linter.check_tools();
     linter.check_effects(&parsed);
     linter.check_purposes();
+    linter.check_categories();
     linter.check_expired_suppressions(today);
     if policy.properties.is_empty() {
         let place =

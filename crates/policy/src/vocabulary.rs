@@ -26,6 +26,10 @@ pub const EFFECTS: [(&str, &str); 8] = [
     ("network", "reaches for other computers"),
 ];
 
+/// The categories of personal data that are recognised without a definition in a policy.
+pub const CATEGORIES: [&str; 10] =
+    ["address", "dob", "email", "gov_id", "health", "iban", "ip_address", "order_id", "payment", "phone"];
+
 /// Returns every built-in fact, in the order in which they are best explained.
 pub fn builtins() -> &'static [Builtin] {
     BUILTINS

@@ -58,6 +58,13 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
             escape_hidden(tool),
         ));
     }
+    for (named, tool) in coverage.alike_tools.iter().take(MAX_NEAREST) {
+        sentences.push(format!(
+            "the policy names the tool `{}`; the log also has `{}`, which it does not name",
+            escape_hidden(named),
+            escape_hidden(tool),
+        ));
+    }
     sentences.extend(describe_content(&coverage.content));
     sentences.extend(describe_unmatched(report));
     sentences

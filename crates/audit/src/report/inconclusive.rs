@@ -4,7 +4,7 @@ use lictor_decode::Format;
 use lictor_logic::Verdict;
 use lictor_policy::Property;
 
-use super::coverage_words::join_some;
+use super::coverage_words::{describe_coverage, join_some};
 use super::words::{escape_hidden, format_count, format_place, group_digits};
 use super::{Report, SessionReport};
 
@@ -79,6 +79,11 @@ pub(super) fn describe_inconclusive(report: &Report) -> Vec<String> {
         }
     });
     described.chain(more).collect()
+}
+
+/// Describes what is inconclusive, and what was not put to the test: the notes of the summary.
+pub(super) fn describe_notes(report: &Report) -> Vec<String> {
+    describe_inconclusive(report).into_iter().chain(describe_coverage(report)).collect()
 }
 
 impl<'a> OpenProperty<'a> {

@@ -9,6 +9,7 @@ use lictor_logic::Verdict;
 use serde::{Serialize, Serializer};
 
 use super::Report;
+use super::inconclusive::describe_notes;
 use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
@@ -34,6 +35,7 @@ struct ReportDocument<'a> {
     sessions: SessionList<'a>,
     findings: FindingList<'a>,
     faults: Vec<FaultView<'a>>,
+    notes: Vec<String>,
 }
 
 impl<'a> ReportDocument<'a> {
@@ -50,6 +52,7 @@ impl<'a> ReportDocument<'a> {
             sessions: SessionList(report),
             findings: FindingList(report),
             faults: report.faults.iter().map(FaultView::new).collect(),
+            notes: describe_notes(report),
         }
     }
 }

@@ -9,6 +9,7 @@ use lictor_logic::Verdict;
 use serde::Serialize;
 
 use super::Report;
+use super::inconclusive::describe_notes;
 use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
@@ -50,6 +51,7 @@ struct ReportSummary<'a> {
     verdict: Option<Verdict>,
     totals: TotalsView,
     properties: Vec<PropertyView<'a>>,
+    notes: Vec<String>,
 }
 
 impl<'a> ReportSummary<'a> {
@@ -60,6 +62,7 @@ impl<'a> ReportSummary<'a> {
             verdict: report.verdict(),
             totals: TotalsView::new(report),
             properties: tally_properties(report).iter().map(PropertyView::new).collect(),
+            notes: describe_notes(report),
         }
     }
 }

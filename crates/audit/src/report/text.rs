@@ -6,10 +6,9 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::coverage_words::describe_coverage;
 use super::fold::{FoldedFindings, fold_findings};
 use super::headline::write_headline;
-use super::inconclusive::describe_inconclusive;
+use super::inconclusive::describe_notes;
 use super::origin::describe_origin;
 use super::totals::tally_properties;
 use super::words::{
@@ -277,7 +276,7 @@ impl TextReport<'_> {
             self.write_line(&format!("  {name:<12}{text}"))?;
         }
 
-        for sentence in describe_inconclusive(report).into_iter().chain(describe_coverage(report)) {
+        for sentence in describe_notes(report) {
             let text = self.wrap(&sentence, 8, 8);
             let name = self.paint(YELLOW, "note");
             self.write_line(&format!("  {name}: {text}"))?;

@@ -300,3 +300,32 @@ fn page_of_many_sessions_is_bounded() {
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("11,995 more findings in 11,995 sessions not shown"), "{}", &text[text.len() - 900..]);
 }
+
+#[test]
+fn reset_property_owes_again_at_end() {
+    let policy = r#"
+lictor: 1
+name: test
+properties:
+  - {id: closed, formula: 'always (tool_call("open") -> next (!tool_call("open") until tool_call("close")))', after: reset}
+  - {id: ready, formula: '!tool_call("open") until tool_call("ready")', after: reset}
+"#;
+    let calls = |tools: &[&str]| -> Vec<String> {
+        tools.iter().map(|tool| format!(r#"{{"session":"s","kind":"tool_call","tool":"{tool}"}}"#)).collect()
+    };
+    let cases: [(&[&str], &[u32], u32); 4] = [
+        (&["ready", "open", "close"], &[], 0),
+        (&["ready", "open", "open"], &[3], 1),
+        (&["ready", "open", "open", "close"], &[3], 1),
+        (&["ready", "open", "open", "open"], &[3, 4], 2),
+    ];
+    for (tools, steps, count) in cases {
+        let report = audit(&mut judge(policy), &[input("log", &calls(tools))], &options(), &()).unwrap();
+        let of_property = report.findings.iter().filter(|finding| &*finding.property.id == "closed");
+        assert_eq!(of_property.map(|finding| finding.step).collect::<Vec<_>>(), steps, "{tools:?}");
+        assert_eq!(report.sessions[0].outcomes[0].violations, count, "{tools:?}");
+    }
+    // A property that asks for something before any event does not ask for it twice.
+    let report = audit(&mut judge(policy), &[input("log", &calls(&["open"]))], &options(), &()).unwrap();
+    assert_eq!(report.findings.iter().filter(|finding| &*finding.property.id == "ready").count(), 1);
+}

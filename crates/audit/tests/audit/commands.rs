@@ -69,6 +69,34 @@ fn agent_safety_alone_blocks_catastrophic_commands() {
 }
 
 #[test]
+fn catastrophic_command_is_found_in_any_argument() {
+    let mut guard = guard("agent-safety");
+    let shapes = |text: &str, words: &[&str]| {
+        vec![
+            ("run_script", json!({"script": text})),
+            ("run_script", json!({"description": "List files", "options": {"lines": [{"text": text}]}})),
+            ("execute", json!({"cmd": words[0], "args": &words[1..]})),
+            ("execute", json!({"process": {"program": words[0], "arguments": &words[1..]}})),
+            ("RunCommand", json!({"argv": words})),
+            ("run_commands", json!({"commands": ["ls", text]})),
+            ("python", json!({"code": format!("import os\nos.system('{text}')")})),
+            ("powershell", json!({"input": json!({"command": text}).to_string()})),
+        ]
+    };
+    for (words, expected) in [(["rm", "-rf", "/"], "block"), (["rm", "-rf", "build"], "pass")] {
+        for (session, (tool, args)) in shapes(&words.join(" "), &words).iter().enumerate() {
+            let decided = decide(&mut guard, session, tool, args);
+            assert_eq!(decided, expected, "{tool} {args}");
+        }
+    }
+    for args in
+        [json!({"message": "rm -rf /", "command": "ls"}), json!({"command": ["git", "commit", "-m", "rm -rf /"]})]
+    {
+        assert_eq!(decide(&mut guard, 0, "run_command", &args), "pass", "{args}");
+    }
+}
+
+#[test]
 fn agent_safety_stops_what_it_promises() {
     let mut guard = guard("agent-safety");
     let poisoned = json!({"session": "taint", "kind": "tool_result", "id": "r", "tool": "get_webpage",

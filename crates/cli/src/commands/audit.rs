@@ -37,6 +37,12 @@ pub(crate) use faults::{complain, complain_without_events, has_too_many_faults, 
 /// Judges the logs. The report names the command by its `arguments`, the first of which is the program.
 pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
+    if policy.properties.is_empty() {
+        bail!(
+            "the policy {} has no properties, so nothing would be judged; state `properties:`, or packs under `uses:`",
+            policy.name
+        );
+    }
     let skewed = skew(args)?.map(|skew| SkewedPolicy::new(&policy, skew));
     let judged = skewed.as_ref().map_or(&policy, |skewed| &skewed.policy);
     let mut limits = lictor_logic::CacheLimits::DEFAULT;

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use lictor::audit::{AuditOptions, MissingFact, UnexercisedProperty, audit};
+use lictor::audit::{AuditOptions, Inventory, MissingFact, UnexercisedProperty, audit, take_inventory};
 use lictor::input;
 use lictor::judge::Judge;
-use lictor::policy::lint;
+use lictor::policy::glob::Glob;
+use lictor::policy::{Policy, RecordPurpose, Tool, lint};
 use lictor::report::escape_hidden;
 
 use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
@@ -57,6 +58,14 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
             let tool = escape_hidden(tool);
             writeln!(out, "note: the tool `{named}` never occurs in these logs; they have `{tool}`\n")?;
         }
+        for (named, tool) in &report.coverage.alike_tools {
+            let tool = escape_hidden(tool);
+            writeln!(out, "note: these logs also have `{tool}`, which the policy does not name; it names `{named}`\n")?;
+        }
+        let inventory = take_inventory(&inputs, &options, &mut []).inspect_err(complain_without_events)?;
+        for note in find_unread_paths(&policy, &inventory) {
+            writeln!(out, "note: {}\n", escape_hidden(&note))?;
+        }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {
         lictor::policy::ProblemLevel::Error => (errors + 1, warnings),
@@ -66,6 +75,56 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
     let outcome = if errors > 0 { Outcome::Findings } else { Outcome::Compliant };
     Ok(if is_unread { Outcome::Unjudged } else { outcome })
+}
+
+/// Describes the arguments that `erases`, `consents` and `withdraws` read, and that no call of the tool has.
+fn find_unread_paths(policy: &Policy, inventory: &Inventory) -> Vec<String> {
+    let mut notes = Vec::new();
+    for tool in policy.tools.iter().filter(|tool| !tool.records.is_empty()) {
+        let glob = Glob::new(&tool.name);
+        let uses: Vec<_> = inventory.tools.iter().filter(|(name, _)| glob.matches(name)).collect();
+        let known: Vec<&str> =
+            uses.iter().flat_map(|(_, uses)| uses.arguments.keys()).map(|name| name.as_str()).collect();
+        if known.is_empty() {
+            continue;
+        }
+        for read in read_arguments(tool).into_iter().filter(|name| !known.contains(&name.as_str())) {
+            let hint = match lictor_logic::nearest(&read, known.iter().copied()) {
+                Some(meant) => format!("did you mean `args.{meant}`?"),
+                None => format!("they have `{}`", known.join("`, `")),
+            };
+            notes.push(format!(
+                "no call of `{}` in these logs has `args.{read}`, which the policy reads; {hint}",
+                tool.name
+            ));
+        }
+    }
+    notes
+}
+
+/// Returns the names of the arguments that the records of a tool read.
+fn read_arguments(tool: &Tool) -> Vec<String> {
+    let computed = |purpose: &RecordPurpose| match purpose {
+        RecordPurpose::Computed(text) => Some(text.to_string()),
+        _ => None,
+    };
+    let texts = tool.records.iter().flat_map(|record| {
+        std::iter::once(record.subject.to_string()).chain(record.purposes.iter().filter_map(computed))
+    });
+    let mut names = Vec::new();
+    for text in texts {
+        for (place, _) in text.match_indices("args.") {
+            let is_root = !text[..place].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'));
+            let rest = &text[place + "args.".len()..];
+            let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let name = rest[..length].to_owned();
+            // What is called is no argument: `args.anywhere("email")`.
+            if is_root && !rest[length..].starts_with('(') && !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
 }
 
 /// Describes the facts of a property that the logs lack, with the nearest tool of the logs.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lictor_event::Event;
-use lictor_logic::{Time, Verdict};
+use lictor_logic::Time;
 
 use super::{Proposal, Session, SessionError, Version};
 use crate::finding::{DecidedBy, Finding};
@@ -176,6 +176,8 @@ impl Session {
             if live == Verdict::Inconclusive && judge.end_verdict(&mut state, property) == Verdict::Violated {
                 let risk = judge.risk_at_end(&state, property).map(|(risk, _)| risk);
                 let broken = Violation { property, by: DecidedBy::End, binding: Vec::new(), risk };
+            if judge.is_open(&mut state, property) {
+                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new() };
                 let mut finding = self.trail.finding(judge.provers(), &broken, TrailEnd::Nothing);
                 finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();

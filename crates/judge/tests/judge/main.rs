@@ -1,5 +1,6 @@
 //! Sessions judged step by step, and the ports around them.
 
+mod categories;
 mod effects;
 mod foreign;
 mod ports;

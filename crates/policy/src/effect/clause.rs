@@ -58,7 +58,11 @@ pub(super) fn read_words(words: &[String]) -> Option<Effects> {
 impl Clause {
     fn read_word(&mut self, word: Option<Word>, name: String, may_act: bool) {
         let counted = word.map(|word| word.effects);
-        let class = word.map(|word| word.class);
+        let class = word.map(|word| match word.class {
+            WordClass::Command if may_act => WordClass::Verb,
+            WordClass::Command => WordClass::Action,
+            class => class,
+        });
         self.ends_with_verb = false;
         self.ends_with_answer = class == Some(WordClass::Answer);
         match class {

@@ -139,7 +139,9 @@ fn find_stem(word: &str) -> Option<String> {
     let forms = [Some(word.to_owned()), cut("s", ""), cut("es", ""), cut("ies", "y"), cut("ing", ""), cut("ing", "e")];
     let acts = |stem: &String| {
         let known = vocabulary.find_phrase(std::slice::from_ref(stem));
-        known.is_some_and(|(word, _)| matches!(word.class, WordClass::Verb | WordClass::Action | WordClass::Thing))
+        known.is_some_and(|(word, _)| {
+            matches!(word.class, WordClass::Verb | WordClass::Command | WordClass::Action | WordClass::Thing)
+        })
     };
     forms.into_iter().flatten().find(acts)
 }

@@ -12,6 +12,7 @@ const MAX_PHRASE_WORDS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordClass {
     Verb,
+    Command,
     Action,
     Thing,
     Question,
@@ -68,6 +69,7 @@ impl Vocabulary {
         let effects = Effects::from_names(fields.next()?.split(','));
         let class = match fields.next()? {
             "verb" => WordClass::Verb,
+            "command" => WordClass::Command,
             "action" => WordClass::Action,
             "thing" => WordClass::Thing,
             "question" => WordClass::Question,

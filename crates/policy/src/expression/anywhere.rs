@@ -3,7 +3,7 @@
 //! An agent may pass the same argument one level deeper, or as `userEmail` where a policy expects `user_email`. Where
 //! no schema of the tool forbids that, a policy has to look for it.
 
-use super::reason::NoValue;
+use super::reason::{NoValue, UnknownCause};
 use super::run::Run;
 use super::value::{CelValue, List};
 
@@ -36,6 +36,9 @@ pub(super) fn find_anywhere<'a>(
             }
             _ => {}
         }
+    }
+    if found.is_empty() && run.scope.event.has_free_text() {
+        return Err(UnknownCause::FreeText.to_unknown(at));
     }
     Ok(CelValue::List(List::Made(found.into())))
 }

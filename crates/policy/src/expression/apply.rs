@@ -1,6 +1,7 @@
 //! Applies functions of expressions to their arguments.
 
 use super::anywhere::find_anywhere;
+use super::commands::find_commands;
 use super::conversion;
 use super::function::{Function, TextTest};
 use super::reason::{NoValue, Operation, UnknownCause};
@@ -29,6 +30,9 @@ impl Function {
                 Ok(texts::trim(text))
             }
             (Function::Join, CelValue::List(list)) => texts::join(run, &list, "", at),
+            (Function::Commands, value @ (CelValue::Text(_) | CelValue::List(_) | CelValue::Map(_))) => {
+                find_commands(run, value, at)
+            }
             (Function::TimeField(field), CelValue::Time(time)) => field
                 .read(time)
                 .map(CelValue::integer)

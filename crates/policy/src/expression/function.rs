@@ -14,6 +14,7 @@ pub(super) enum Function {
     Trim,
     Split,
     Anywhere,
+    Commands,
     Join,
     Replace,
     Substring,
@@ -66,7 +67,7 @@ const fn signature(
     FunctionSignature { name, form, least, most, function }
 }
 
-const FUNCTION_SIGNATURES: [FunctionSignature; 29] = [
+const FUNCTION_SIGNATURES: [FunctionSignature; 30] = [
     signature("size", CallForm::Both, 1, 1, Function::Size),
     signature("contains", CallForm::Member, 2, 2, Function::Test(TextTest::Contains)),
     signature("startsWith", CallForm::Member, 2, 2, Function::Test(TextTest::StartsWith)),
@@ -77,6 +78,7 @@ const FUNCTION_SIGNATURES: [FunctionSignature; 29] = [
     signature("trim", CallForm::Member, 1, 1, Function::Trim),
     signature("split", CallForm::Member, 2, 2, Function::Split),
     signature("anywhere", CallForm::Member, 2, 2, Function::Anywhere),
+    signature("commands", CallForm::Member, 1, 1, Function::Commands),
     signature("join", CallForm::Member, 1, 2, Function::Join),
     signature("replace", CallForm::Member, 3, 3, Function::Replace),
     signature("substring", CallForm::Member, 2, 3, Function::Substring),
@@ -128,7 +130,7 @@ impl Function {
             | Function::Replace
             | Function::Substring
             | Function::String => ValueType::Text,
-            Function::Split | Function::Anywhere => ValueType::List,
+            Function::Split | Function::Anywhere | Function::Commands => ValueType::List,
             Function::Timestamp => ValueType::Time,
             Function::Duration => ValueType::Duration,
         })

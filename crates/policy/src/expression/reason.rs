@@ -19,6 +19,10 @@ pub struct Reason {
 pub(super) enum UnknownCause {
     /// Arguments that are not JSON.
     Unparsed,
+    /// Arguments that the log does not have.
+    Unrecorded,
+    /// An argument of a tool that takes free text.
+    FreeText,
     /// An operation on a value of the wrong sort.
     WrongType(Operation, ValueType),
     /// An operation on two values that do not go together.
@@ -92,6 +96,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cause {
             UnknownCause::Unparsed => f.write_str("the arguments are not JSON"),
+            UnknownCause::Unrecorded => f.write_str("the arguments were not recorded"),
+            UnknownCause::FreeText => f.write_str("the arguments are free text; only `args.input` is known"),
             UnknownCause::WrongType(doing, sort) => write!(f, "{doing} does not work on {sort}"),
             UnknownCause::WrongTypes(doing, left, right) => write!(f, "{doing} does not work on {left} and {right}"),
             UnknownCause::Overflow(doing) => write!(f, "{doing} goes beyond the largest number"),

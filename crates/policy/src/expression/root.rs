@@ -139,6 +139,9 @@ impl Root {
             Root::Text => scope.full_text().map(CelValue::borrowed_text),
             Root::Failed => Some(CelValue::Bool(event.failed)),
             Root::Args | Root::CallArgs => match self.payload(scope) {
+                Some(Arguments::Unparsed(text)) if text.is_empty() => {
+                    return Err(UnknownCause::Unrecorded.to_unknown(at));
+                }
                 Some(Arguments::Unparsed(_)) => return Err(UnknownCause::Unparsed.to_unknown(at)),
                 payload => payload.and_then(Arguments::value).map(CelValue::from),
             },
@@ -173,7 +176,12 @@ impl FieldPath {
         }
         let mut value = self.root.read(scope, self.at)?;
         for step in &self.steps {
-            value = step.follow(value, self.at)?;
+            value = match step.follow(value, self.at) {
+                Err(NoValue::Absent) if self.is_in_free_text(scope) => {
+                    return Err(UnknownCause::FreeText.to_unknown(self.at));
+                }
+                followed => followed?,
+            };
         }
         Ok(value)
     }
@@ -184,11 +192,19 @@ impl FieldPath {
         for step in &self.steps {
             match step.find_in_json(json) {
                 Some(Some(found)) => json = found,
+                Some(None) if self.is_in_free_text(scope) => return BorrowedValue::Nothing,
                 Some(None) => return BorrowedValue::Absent,
                 None => return BorrowedValue::Nothing,
             }
         }
         BorrowedValue::Json(json)
+    }
+}
+
+impl FieldPath {
+    /// Whether a missing argument may be written in the text that the tool takes.
+    fn is_in_free_text(&self, scope: &EvaluationScope<'_>) -> bool {
+        self.root == Root::Args && scope.event.has_free_text()
     }
 }
 

@@ -8,7 +8,7 @@ use lictor_logic::{Atom, Term, Value, nearest};
 use super::{Linter, ParsedProperty, is_own};
 use crate::glob::Glob;
 use crate::policy_reader::quote_words;
-use crate::vocabulary::{EFFECTS, builtin};
+use crate::vocabulary::{CATEGORIES, EFFECTS, builtin};
 use crate::{Basis, Problem, Tool};
 
 impl Linter<'_> {
@@ -141,6 +141,22 @@ impl Linter<'_> {
                 let problem = self.problem_at(&purpose.place, "lint.unserved-purpose", message).into_warning();
                 let hint =
                     format!("add `purposes: [{}]` to the tools that do, unless your events state it", purpose.name);
+                self.problems.add(problem.with_hint(hint));
+            }
+        }
+    }
+
+    /// Warns of purposes that need a category of data which nothing recognises.
+    pub(super) fn check_categories(&mut self) {
+        let own = self.policy.categories.iter().map(|category| category.name.as_str());
+        let known: Vec<&str> = CATEGORIES.into_iter().chain(own).collect();
+        for purpose in self.policy.purposes.iter().filter(|purpose| is_own(&purpose.place)) {
+            for category in purpose.necessary.iter().filter(|category| !known.contains(&category.as_str())) {
+                let message = format!("`{}` needs the category `{category}`, which nothing recognises", purpose.name);
+                let hint = suggest(category, &known)
+                    .unwrap_or_else(|| "define it under `categories:`, unless your events state it".into());
+                let problem =
+                    self.problem_at_word(&purpose.place, category, "lint.unknown-category", message).into_warning();
                 self.problems.add(problem.with_hint(hint));
             }
         }

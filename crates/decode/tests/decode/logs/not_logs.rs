@@ -3,7 +3,7 @@
 use lictor_decode::input::{Input, InputLimits, detect};
 
 /// Kinds of files that are no agent log, in a few lines each.
-const NOT_LOGS: [(&str, &str); 32] = [
+const NOT_LOGS: [(&str, &str); 33] = [
     ("questions.jsonl", "{\"query\":\"Who?\",\"reference\":\"Ann\"}\n{\"query\":\"Where?\",\"reference\":\"Rome\"}\n"),
     ("webhooks.jsonl", "{\"event\":\"on_payment\",\"data\":{\"amount\":3},\"id\":\"1\"}\n"),
     ("customers.csv", "id,name,city\n1,Ann,Berlin\n2,Bob,Rome\n"),
@@ -19,6 +19,7 @@ const NOT_LOGS: [(&str, &str); 32] = [
         "# Title\n\nSome words about the project.\n\n1. Install it.\n2. Run it.\n\nMore words follow here.\n\nAnd more.\n",
     ),
     ("passwd", "root:x:0:0::/:/bin/bash\nann:x:1000:1000::/srv/ann:/bin/sh\n"),
+    ("notes.md", "1. Call the bank.\n2. Buy milk.\n3. Water the plants.\n"),
     ("notes.txt", "call the bank\nbuy milk\n"),
     ("config.yaml", "name: shop\nproperties:\n  - id: one\n"),
     ("config.ini", "[server]\nport = 80\n"),

@@ -156,6 +156,42 @@ fn repeated_instructions_without_session_are_reported() {
 }
 
 #[test]
+fn several_conversations_without_session_are_reported() {
+    let answer = r#"{"role":"assistant","content":"Done."}"#;
+    let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+    let (refund, other) = (user("Please refund order 7"), user("And order 8?"));
+    let system = |text: &str| format!(r#"{{"role":"system","content":"{text}"}}"#);
+    let (shoes, hats) = (system("You sell shoes."), system("You sell hats."));
+    let numbered = |id: u32, role: &str| format!(r#"{{"id":{id},"role":"{role}","content":"text {role} {id}"}}"#);
+    let ids = [numbered(1, "user"), numbered(2, "assistant"), numbered(1, "user"), numbered(2, "assistant")];
+    let cases: [(&str, Vec<&str>); 3] = [
+        ("the same first prompt begins 2", vec![&refund, answer, &refund, answer]),
+        ("system messages begin 2", vec![&shoes, &refund, answer, &hats, &other, answer]),
+        ("the ids of messages begin 2", ids.iter().map(String::as_str).collect()),
+    ];
+    for (sign, lines) in cases {
+        let decoded = decode(None, Format::OpenaiChat, &lines);
+        let [fault] = &decoded.faults[..] else { panic!("{sign}: {:?}", decoded.faults) };
+        assert_eq!(fault.code, "decode.no_session", "{sign}");
+        assert!(fault.message.contains(sign) && fault.message.contains("--session-key"), "{}", fault.message);
+    }
+    // A reminder within a turn, a second question and a short word said twice begin nothing.
+    let yes = user("yes");
+    let one = [&*yes, answer, &other, &hats, answer, &yes, answer, &refund, answer];
+    assert!(decode(None, Format::OpenaiChat, &one).faults.is_empty());
+}
+
+#[test]
+fn several_native_starts_without_session_are_reported() {
+    let lines = [r#"{"kind":"session_start"}"#, r#"{"kind":"tool_call","tool":"pay"}"#, r#"{"kind":"session_start"}"#];
+    let decoded = decode(None, Format::Native, &lines);
+    let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
+    assert_eq!((fault.line, fault.code), (3, "decode.no_session"));
+    assert!(fault.message.contains("2 sessions start in this file"), "{}", fault.message);
+    assert!(decode(None, Format::Native, &lines[..2]).faults.is_empty());
+}
+
+#[test]
 fn content_part_of_unknown_type_is_a_fault() {
     let part = |part: &str| format!(r#"{{"role":"user","content":[{{"type":"text","text":"see"}},{part}]}}"#);
     let unknown = part(r#"{"type":"tool-summons","name":"drop"}"#);

@@ -1,6 +1,6 @@
 //! The values of expressions.
 
-use lictor_event::{Arguments, Event, Kind};
+use lictor_event::{Arguments, Event, FREE_TEXT, Kind};
 use lictor_json::parse_str;
 use lictor_policy::expression::{CelValue, EvaluationScope, Expression, Truth};
 
@@ -242,6 +242,12 @@ fn functions_accept_texts_and_collections() {
         ("{'userEmail': 'x'}.anywhere('user_email') + {'b': 1}.anywhere('user_email')", r#"["x"]"#),
         ("args.note.anywhere('x')", "unknown: `anywhere` does not work on a text and a text"),
         ("args.missing.anywhere('x')", "absent"),
+        ("'sudo rm -rf /; ls'.commands()", r#"["rm -rf /","ls"]"#),
+        ("{'cmd': 'rm', 'args': ['-rf', '/']}.commands()[0]", r#""rm -rf /""#),
+        ("{'a': [{'b': 'ls'}], 'reason': 'rm x', 'commands': ['cd /', 'rm *']}.commands()", r#"["ls","cd /","rm *"]"#),
+        ("'{\"script\": \"rm a\"}'.commands()", r#"["rm a"]"#),
+        ("args.missing.commands()", "absent"),
+        ("true.commands()", "unknown: `commands` does not work on a truth value"),
         ("args.tags.join('-')", r#""a-b-c""#),
         ("args.tags.join()", r#""abc""#),
         ("[1].join()", "unknown: `join` does not work on a number"),
@@ -339,6 +345,29 @@ fn unparsed_arguments_are_unknown() {
     }
     assert_eq!(outcome("tool == 'x' || args.amount > 1 || kind == 'tool_call'", &scope), "true");
     assert_eq!(outcome("args.amount + more.missing", &scope), "absent");
+}
+
+#[test]
+fn unrecorded_arguments_are_unknown() {
+    let mut event = Event::new(Kind::ToolCall);
+    event.args = Some(Arguments::Unparsed(String::new().into()));
+    let scope = EvaluationScope::new(&event);
+    assert_eq!(outcome("args.amount > 1", &scope), "unknown: the arguments were not recorded");
+}
+
+#[test]
+fn free_text_arguments_are_unknown_except_input() {
+    let mut event = Event::new(Kind::ToolCall);
+    event.args = Some(Arguments::Value(parse_str(r#"{"input": "pay 3"}"#).unwrap()));
+    assert_eq!(outcome("args.amount > 1", &EvaluationScope::new(&event)), "absent");
+    event.more.insert(FREE_TEXT, true);
+    let scope = EvaluationScope::new(&event);
+    let unknown = "unknown: the arguments are free text; only `args.input` is known";
+    for source in ["args.amount > 1", "has(args.amount)", "args.a.b == 1", "'x' in args.anywhere('amount')"] {
+        assert_eq!(outcome(source, &scope), unknown, "{source}");
+    }
+    assert_eq!(outcome("args.input", &scope), r#""pay 3""#);
+    assert_eq!(outcome("args.input.startsWith('pay')", &scope), "true");
 }
 
 #[test]

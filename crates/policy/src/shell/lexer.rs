@@ -1,0 +1,350 @@
+//! Divides a text into the words, separators and redirections of a shell command.
+//!
+//! It follows POSIX shells, and keeps the backslashes of Windows paths. Every text divides somehow: a quote that is
+//! never closed is an ordinary character.
+
+/// A piece of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A word without its quotes.
+    Word(String),
+    /// The target of a redirection to a file.
+    Target(String),
+    /// The input of a command that the text itself contains: a here-document or a here-string.
+    Input(String),
+    /// The end of a command.
+    End,
+    /// The end of a command whose output the next one reads.
+    Pipe,
+    /// Text that runs as commands of its own, such as in `$(…)`.
+    Nested(String),
+    /// The definition of a function, without white space.
+    Function(String),
+    /// A call in a programming language that runs a command, and the texts that it passes.
+    Call(String, Vec<String>),
+}
+
+/// Stands in a word for the output of the commands before it.
+pub(super) const OUTPUT_MARK: char = '\u{e000}';
+
+/// The functions of programming languages that run a command or remove a folder.
+const COMMAND_FUNCTIONS: [&str; 24] = [
+    "system",
+    "popen",
+    "Popen",
+    "run",
+    "call",
+    "check_call",
+    "check_output",
+    "getoutput",
+    "getstatusoutput",
+    "exec",
+    "execSync",
+    "execFile",
+    "execFileSync",
+    "spawn",
+    "spawnSync",
+    "shell_exec",
+    "passthru",
+    "rmtree",
+    "rmSync",
+    "rmdirSync",
+    "rimraf",
+    "rm_rf",
+    "removeSync",
+    "remove_dir_all",
+];
+
+/// The longest body of a function that becomes a token, in characters.
+const MAX_FUNCTION_BODY: usize = 200;
+
+struct Lexer<'t> {
+    chars: &'t [char],
+    place: usize,
+    tokens: Vec<Token>,
+    word: String,
+    /// Whether a word has begun; it may be empty, as `''` is.
+    has_word: bool,
+    /// Whether the next word is the target of a redirection, the input, or the end of a here-document.
+    next_word: NextWord,
+    /// The here-documents that begin on the next line: their last lines.
+    documents: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NextWord {
+    Plain,
+    Target,
+    Source,
+    Input,
+    Document,
+}
+
+/// Divides a text into tokens.
+pub(super) fn divide(text: &str) -> Vec<Token> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut lexer = Lexer {
+        chars: &chars,
+        place: 0,
+        tokens: Vec::new(),
+        word: String::new(),
+        has_word: false,
+        next_word: NextWord::Plain,
+        documents: Vec::new(),
+    };
+    while let Some(c) = lexer.peek(0) {
+        lexer.read(c);
+    }
+    lexer.end_command(Token::End);
+    lexer.tokens
+}
+
+impl Lexer<'_> {
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.chars.get(self.place + ahead).copied()
+    }
+
+    fn read(&mut self, c: char) {
+        self.place += 1;
+        match c {
+            '\n' => {
+                self.end_command(Token::End);
+                self.read_documents();
+            }
+            '&' if self.peek(0) == Some('>') => self.end_word(),
+            ';' | ')' => self.end_command(Token::End),
+            '&' | '|' => {
+                let is_pipe = c == '|' && self.peek(0) != Some('|');
+                self.end_command(if is_pipe { Token::Pipe } else { Token::End });
+            }
+            '(' => self.open_bracket(),
+            '{' if !self.has_word && self.peek(0).is_none_or(char::is_whitespace) => {}
+            '}' if !self.has_word => self.end_command(Token::End),
+            '#' if !self.has_word => {
+                while self.peek(0).is_some_and(|c| c != '\n') {
+                    self.place += 1;
+                }
+            }
+            '>' | '<' => self.redirect(c),
+            '\'' => self.read_quoted('\''),
+            '"' => self.read_quoted('"'),
+            '`' => self.read_nested('`'),
+            '$' if self.peek(0) == Some('(') => {
+                self.place += 1;
+                self.read_nested(')');
+            }
+            '$' if matches!(self.peek(0), Some('\'' | '"')) => {}
+            '\\' => self.read_backslash(),
+            c if c.is_whitespace() => self.end_word(),
+            c => self.push(c),
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.push(c);
+        self.has_word = true;
+    }
+
+    fn end_word(&mut self) {
+        if !std::mem::take(&mut self.has_word) {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        match std::mem::replace(&mut self.next_word, NextWord::Plain) {
+            NextWord::Plain => self.tokens.push(Token::Word(word)),
+            NextWord::Target => self.tokens.push(Token::Target(word)),
+            NextWord::Input => self.tokens.push(Token::Input(word)),
+            NextWord::Document => self.documents.push(word),
+            NextWord::Source => {}
+        }
+    }
+
+    fn end_command(&mut self, end: Token) {
+        self.end_word();
+        self.next_word = NextWord::Plain;
+        self.tokens.push(end);
+    }
+
+    /// Reads what follows `(`: a function's definition, a call that runs a command, or a group of commands.
+    fn open_bracket(&mut self) {
+        let name = self.word.rsplit(['.', ':']).next().unwrap_or_default();
+        if self.has_word && self.peek(0) == Some(')') {
+            if let Some(body) = self.find_function_body() {
+                self.tokens.push(Token::Function(format!("{}(){body}", self.word)));
+            }
+            (self.word, self.has_word) = (String::new(), false);
+        } else if COMMAND_FUNCTIONS.contains(&name) {
+            let call = Token::Call(name.to_owned(), self.read_call_texts());
+            (self.word, self.has_word) = (String::new(), false);
+            self.end_command(Token::End);
+            self.tokens.push(call);
+        }
+        self.end_command(Token::End);
+    }
+
+    /// Returns `{…}` after `()` without white space, up to the first `}`.
+    fn find_function_body(&self) -> Option<String> {
+        let rest = &self.chars[self.place + 1..];
+        let rest = &rest[..rest.len().min(MAX_FUNCTION_BODY)];
+        let start = rest.iter().position(|c| !c.is_whitespace()).filter(|start| rest[*start] == '{')?;
+        let end = rest.iter().position(|c| *c == '}')?;
+        Some(rest[start..=end].iter().filter(|c| !c.is_whitespace()).collect())
+    }
+
+    /// Reads the texts that a call passes: those of its first list, or the first one.
+    fn read_call_texts(&mut self) -> Vec<String> {
+        let mut texts = Vec::new();
+        let mut is_list = false;
+        while let Some(c) = self.peek(0) {
+            self.place += 1;
+            match c {
+                '[' => is_list = true,
+                ']' | ')' | ';' | '\n' if !is_list || c == ']' => break,
+                '\'' | '"' => {
+                    let rest = &self.chars[self.place..];
+                    let Some(end) = find_unescaped(rest, c) else { break };
+                    texts.push(rest[..end].iter().collect());
+                    self.place += end + 1;
+                    // `execFile("rm", ["-rf", "/"])`: a list after a text has the other words.
+                    let next = self.chars[self.place..].iter().find(|c| !c.is_whitespace() && **c != ',');
+                    if !is_list && next != Some(&'[') {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        texts
+    }
+
+    fn redirect(&mut self, c: char) {
+        if self.word.chars().all(|c| c.is_ascii_digit()) {
+            // `2>`: the number is a file descriptor.
+            (self.word, self.has_word) = (String::new(), false);
+        }
+        self.end_word();
+        let rest: String = self.chars[self.place..].iter().take(3).collect();
+        if rest.starts_with('(') {
+            self.place += 1;
+            self.read_nested(')');
+        } else if c == '<' && rest.starts_with("<<") {
+            self.place += 2;
+            self.next_word = NextWord::Input;
+        } else if c == '<' && rest.starts_with('<') {
+            self.place += 1 + usize::from(rest.starts_with("<-"));
+            self.next_word = NextWord::Document;
+        } else {
+            self.place += usize::from(rest.starts_with(['>', '|', '&']));
+            self.next_word = if c == '>' { NextWord::Target } else { NextWord::Source };
+        }
+    }
+
+    /// Reads the here-documents that were announced on the line before.
+    fn read_documents(&mut self) {
+        for last_line in std::mem::take(&mut self.documents) {
+            let mut body = String::new();
+            while self.place < self.chars.len() {
+                let rest = &self.chars[self.place..];
+                let length = rest.iter().position(|c| *c == '\n').unwrap_or(rest.len());
+                let line: String = rest[..length].iter().collect();
+                self.place = (self.place + length + 1).min(self.chars.len());
+                if line.trim() == last_line {
+                    break;
+                }
+                body.push_str(&line);
+                body.push('\n');
+            }
+            // It belongs to the command before the end of the line.
+            let end = self.tokens.pop();
+            self.tokens.push(Token::Input(body));
+            self.tokens.extend(end);
+        }
+    }
+
+    fn read_quoted(&mut self, quote: char) {
+        let rest = &self.chars[self.place..];
+        let end = match quote {
+            '\'' => rest.iter().position(|c| *c == quote),
+            // A backslash before the last quote ends a Windows path, as in `"C:\"`.
+            _ => find_unescaped(rest, quote).or_else(|| rest.iter().position(|c| *c == quote)),
+        };
+        let Some(end) = end else { return self.push(quote) };
+        self.has_word = true;
+        let end = self.place + end;
+        while self.place < end {
+            let c = self.chars[self.place];
+            self.place += 1;
+            match c {
+                '`' if quote == '"' => self.read_nested('`'),
+                '$' if quote == '"' && self.peek(0) == Some('(') => {
+                    self.place += 1;
+                    self.read_nested(')');
+                }
+                '\\' if quote == '"' && self.place < end && matches!(self.peek(0), Some('"' | '\\' | '$' | '`')) => {
+                    self.word.extend(self.peek(0));
+                    self.place += 1;
+                }
+                c => self.word.push(c),
+            }
+        }
+        self.place = self.place.max(end + 1);
+    }
+
+    /// Reads the commands up to a closing backquote or bracket. They stand for a part of the word.
+    fn read_nested(&mut self, close: char) {
+        let rest = &self.chars[self.place..];
+        let end = match close {
+            '`' => find_unescaped(rest, close),
+            _ => find_closing_bracket(rest),
+        };
+        let end = end.unwrap_or(rest.len());
+        self.tokens.push(Token::Nested(rest[..end].iter().collect()));
+        self.place = (self.place + end + 1).min(self.chars.len());
+        self.push(OUTPUT_MARK);
+    }
+
+    fn read_backslash(&mut self) {
+        let is_windows_path =
+            self.word.ends_with(':') || self.word.contains(":\\") || self.word.starts_with(['\\', '%']);
+        match self.peek(0) {
+            Some('\n') => self.place += 1,
+            Some(next) if !is_windows_path => {
+                self.push(next);
+                self.place += 1;
+            }
+            _ => self.push('\\'),
+        }
+    }
+}
+
+/// Returns the place of a character that no backslash precedes.
+fn find_unescaped(chars: &[char], wanted: char) -> Option<usize> {
+    let mut place = 0;
+    while let Some(c) = chars.get(place) {
+        match c {
+            '\\' => place += 1,
+            c if *c == wanted => return Some(place),
+            _ => {}
+        }
+        place += 1;
+    }
+    None
+}
+
+/// Returns the place of the bracket that closes one before the text; brackets in quotes do not count.
+fn find_closing_bracket(chars: &[char]) -> Option<usize> {
+    let (mut place, mut depth) = (0, 0usize);
+    while let Some(c) = chars.get(place) {
+        match c {
+            '\\' => place += 1,
+            '\'' => place += chars[place + 1..].iter().position(|c| *c == '\'').map_or(0, |length| length + 1),
+            '"' => place += find_unescaped(&chars[place + 1..], '"').map_or(0, |length| length + 1),
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(place),
+            ')' => depth -= 1,
+            _ => {}
+        }
+        place += 1;
+    }
+    None
+}
