@@ -96,7 +96,9 @@ def generated(each: int = 80) -> Iterator[Sample]:
                 own = sentences[half == "report" :: 2]
                 chance = random.Random(f"{language} {category} {half}")
                 fakes = []
-                for locale in ["en_US"] if category == "us_id" else locales:
+                # Social security numbers are American, and Mexico has no IBAN.
+                own_locales = {"us_id": ["en_US"], "iban": [name for name in locales if name != "es_MX"]}
+                for locale in own_locales.get(category, locales):
                     fake = Faker(locale)
                     fake.seed_instance(f"{locale} {category} {half}")
                     fakes.append(fake)

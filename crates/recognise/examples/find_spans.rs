@@ -1,5 +1,5 @@
 //! Finds the personal data in every line of standard input, each a JSON string, and prints a JSON list of its spans:
-//! start and end in characters, category, subject. With `--time ROUNDS` it prints the best time of a round instead.
+//! start and end in characters, category, confidence, subject. With `--time ROUNDS` it prints the best time of a round instead.
 //!
 //! `echo '"Write to ann@example.org"' | cargo run -q -p lictor-recognise --example find_spans`
 #![expect(clippy::print_stdout, reason = "an example prints")]
@@ -42,5 +42,11 @@ fn time_round(recogniser: &Recogniser, texts: &[String]) -> Duration {
 
 fn describe_span(text: &str, span: &CategorySpan) -> Json {
     let place = |bytes: usize| Json::from(text.get(..bytes).map_or(0, |head| head.chars().count()) as i64);
-    Json::Array(vec![place(span.range.start), place(span.range.end), Json::from(span.category.as_str())])
+    Json::Array(vec![
+        place(span.range.start),
+        place(span.range.end),
+        Json::from(span.category.as_str()),
+        Json::from(span.confidence.name()),
+        span.subject.as_ref().map_or(Json::Null, |subject| Json::from(subject.as_str())),
+    ])
 }

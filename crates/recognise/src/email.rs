@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::Confidence;
 use super::bytes::{
     Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_blank, is_one_of, run_end, run_start, starts_with_at,
 };
@@ -15,6 +16,8 @@ pub(super) struct Mailbox {
     pub(super) range: Range<usize>,
     /// The address, in lower case.
     pub(super) name: Text,
+    /// How sure it is that this is a mailbox.
+    pub(super) confidence: Confidence,
 }
 
 /// The longest part before the `@` (RFC 5321).
@@ -43,7 +46,8 @@ fn find_plain(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
     if is_machine_name(bytes, start, sign, domain.end) {
         return None;
     }
-    Some(Mailbox { range: start..domain.end, name: join_name(local, &domain.name) })
+    let confidence = if domain.is_loose { Confidence::Medium } else { Confidence::High };
+    Some(Mailbox { range: start..domain.end, name: join_name(local, &domain.name), confidence })
 }
 
 /// Returns the address around a word or a bracketed word for the `@`.
@@ -53,7 +57,11 @@ pub(super) fn find_around_word(bytes: Bytes<'_>, word: Range<usize>, only_common
     let domain = Domain::read(bytes, run_end(bytes, word.end, 2, is_blank), true)?;
     let local = bytes.get(start..end).filter(|local| !local.is_empty())?;
     let is_believed = !only_common || classify(last_label(&domain.name)).has(TOP_LEVEL_DOMAIN);
-    is_believed.then(|| Mailbox { range: start..domain.end, name: join_name(local, &domain.name) })
+    is_believed.then(|| Mailbox {
+        range: start..domain.end,
+        name: join_name(local, &domain.name),
+        confidence: Confidence::Medium,
+    })
 }
 
 /// Returns the address around a written-out point: `alice at example dot com`.
@@ -133,7 +141,11 @@ fn find_spaced(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
         }
         local.reverse();
     }
-    (!local.is_empty()).then(|| Mailbox { range: start..domain.end, name: join_name(&local, &domain.name) })
+    (!local.is_empty()).then(|| Mailbox {
+        range: start..domain.end,
+        name: join_name(&local, &domain.name),
+        confidence: Confidence::Medium,
+    })
 }
 
 /// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no

@@ -31,6 +31,7 @@
 //! Time is in proportion to the length of the text: there is one pass over its bytes, and every candidate is verified
 //! in a window of bounded size.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
@@ -39,6 +40,8 @@ use lictor_json::{Json, Number, Text};
 mod bytes;
 mod card;
 mod check;
+mod confidence;
+mod country;
 mod cue;
 mod cue_finder;
 mod custom;
@@ -52,6 +55,7 @@ mod glyph;
 mod government_id;
 mod groups;
 mod health;
+mod identifier;
 mod key;
 mod lexicon;
 mod loose_words;
@@ -65,9 +69,12 @@ mod scan;
 mod street;
 mod vocabulary;
 
+pub use confidence::Confidence;
 use cue::Cue;
 use custom::CustomCategories;
-use finder::Finder;
+use finder::{Finder, Hit};
+pub use identifier::normalize_identifier;
+use identifier::normalize_value;
 use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
 use loose_words::LooseWords;
@@ -144,6 +151,10 @@ pub struct CategorySpan {
     pub range: Range<usize>,
     /// The category.
     pub category: Text,
+    /// How sure the finding is.
+    pub confidence: Confidence,
+    /// The person that it identifies, in the form of [`PersonalData::subjects`].
+    pub subject: Option<Text>,
 }
 
 impl Recogniser {
@@ -203,22 +214,19 @@ impl Recogniser {
     pub fn spans(&self, text: &str) -> Vec<CategorySpan> {
         let mut places = Vec::new();
         self.search_text(text, &mut PersonalData::default(), Some(&mut places), true);
-        places.sort_by_key(|(range, category)| (range.start, range.end, *category));
-        places.dedup();
+        // Of several findings at one place the surest stays, and of those as sure one that names a person.
+        let order =
+            |hit: &Hit| (hit.range.start, hit.range.end, hit.category, Reverse(hit.confidence), hit.subject.is_none());
+        places.sort_by_key(order);
+        places.dedup_by(|next, first| next.range == first.range && next.category == first.category);
         let name = |category: u16| self.names.get(usize::from(category)).cloned();
-        places
-            .into_iter()
-            .filter_map(|(range, category)| Some(CategorySpan { range, category: name(category)? }))
-            .collect()
+        let spans = places.into_iter().filter_map(|Hit { range, category, confidence, subject }| {
+            Some(CategorySpan { range, category: name(category)?, confidence, subject })
+        });
+        spans.collect()
     }
 
-    fn search_text(
-        &self,
-        text: &str,
-        found: &mut PersonalData,
-        places: Option<&mut Vec<(Range<usize>, u16)>>,
-        decode: bool,
-    ) {
+    fn search_text(&self, text: &str, found: &mut PersonalData, places: Option<&mut Vec<Hit>>, decode: bool) {
         let glance = Glance::scan(text.as_bytes());
         if !(glance.has_wide || glance.has_sign && fold::has_escape(text)) {
             return Finder::new(self, text, found, places).find_all(glance, false, decode);
@@ -233,7 +241,7 @@ impl Recogniser {
         };
         let mut inside = Vec::new();
         Finder::new(self, &folded.text, found, Some(&mut inside)).find_all(glance, folded.has_scripts, decode);
-        places.extend(inside.into_iter().map(|(range, category)| (folded.origin(range), category)));
+        places.extend(inside.into_iter().map(|hit| Hit { range: folded.origin(hit.range), ..hit }));
         if !self.custom.has_only_words() {
             // A policy's pattern may be about the very characters that folding takes away.
             Finder::new(self, text, found, Some(places)).find_custom();
@@ -289,7 +297,7 @@ impl Recogniser {
             found.add_category(name);
         }
         if self.custom.identifies(meaning.category) {
-            found.add_subject(Text::from(text));
+            found.add_subject(normalize_value(meaning.category, text));
         }
         if meaning.category == Builtin::Phone as u16
             && let Some(phone) = phone::normalize(&fold::fold(text, false).text)
@@ -302,10 +310,6 @@ impl Recogniser {
     pub fn category_of_key(&self, key: &str, parent: &str) -> Option<&Text> {
         let meaning = self.keys.meaning(key, parent)?;
         self.names.get(usize::from(meaning.category))
-    }
-
-    fn category_number(&self, name: &str) -> Option<u16> {
-        self.names.iter().position(|known| known == name).map(|number| number as u16)
     }
 }
 
