@@ -226,11 +226,12 @@ impl<'a> Finder<'a> {
     /// Adds a finding with the person that it identifies.
     pub(super) fn add_hit(&mut self, hit: Hit) {
         let category = hit.category;
-        if let Some(subject) = &hit.subject {
-            self.found.add_subject(subject.clone());
-        }
-        if let Some(places) = &mut self.places {
-            places.push(hit);
+        match &mut self.places {
+            Some(places) => {
+                hit.subject.iter().for_each(|subject| self.found.add_subject(subject.clone()));
+                places.push(hit);
+            }
+            None => hit.subject.into_iter().for_each(|subject| self.found.add_subject(subject)),
         }
         let bit = 1u64.checked_shl(u32::from(category)).unwrap_or(0);
         if self.noted & bit == 0 {

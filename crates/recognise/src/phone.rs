@@ -67,10 +67,12 @@ pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
 pub(super) fn find_weakly_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
     let (digits, _) = read_digits(bytes, start, MAX_DIGITS)?;
     let groups = Groups::read(bytes, start);
-    let is_dialed = digits.starts_with('0')
+    // The largest numbers of 32 bits have the shape of North American ones.
+    let is_bound = matches!(digits.as_str(), "2147483647" | "2147483648" | "4294967295" | "4294967296");
+    let is_dialed = digits.starts_with('0') && !digits.starts_with("000")
         || digits.len() == 10 && is_american(digits.as_bytes())
         || groups.count() > 2 && groups.has_same_marks(groups.count()) && groups.length(0) < 4;
-    if !is_dialed || !WEAKLY_ANNOUNCED_DIGITS.contains(&digits.len()) {
+    if !is_dialed || is_bound || !WEAKLY_ANNOUNCED_DIGITS.contains(&digits.len()) {
         return None;
     }
     let start = start - usize::from(byte_before(bytes, start, 1) == b'(');
