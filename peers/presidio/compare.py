@@ -172,7 +172,7 @@ def main() -> None:
     options = parser.parse_args()
     samples = [sample for sample in corpora() if sample["half"] == options.half]
     texts = [sample["text"] for sample in samples]
-    ours = [[tuple(span[:3]) for span in json.loads(line)] for line in find_ours(texts).splitlines()]
+    ours = [[tuple(span[:3]) for span in json.loads(line)] for line in find_ours(texts, "--names").splitlines()]
     theirs: List[List[Span]] = []
     if not options.ours:
         analyzer = make_presidio(True)

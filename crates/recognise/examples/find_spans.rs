@@ -1,5 +1,6 @@
 //! Finds the personal data in every line of standard input, each a JSON string, and prints a JSON list of its spans:
-//! start and end in characters, category, confidence, subject. With `--time ROUNDS` it prints the best time of a round instead.
+//! start and end in characters, category, confidence, subject. With `--names` the names of persons come after
+//! them. With `--time ROUNDS` it prints the best time of a round instead, in nanoseconds.
 //!
 //! `echo '"Write to ann@example.org"' | cargo run -q -p lictor-recognise --example find_spans`
 #![expect(clippy::print_stdout, reason = "an example prints")]
@@ -8,7 +9,7 @@ use std::io::{BufRead, Error};
 use std::time::{Duration, Instant};
 
 use lictor_json::{Json, parse_str};
-use lictor_recognise::{CategorySpan, Recogniser};
+use lictor_recognise::{CategorySpan, Recogniser, find_names};
 
 fn main() -> Result<(), Error> {
     let mut texts = Vec::new();
@@ -19,14 +20,18 @@ fn main() -> Result<(), Error> {
     }
     let recogniser = Recogniser::builtin();
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some("--time") {
+    let option = arguments.next();
+    if option.as_deref() == Some("--time") {
         let rounds = arguments.next().and_then(|rounds| rounds.parse().ok()).unwrap_or(10);
         let best = (0..rounds).map(|_| time_round(&recogniser, &texts)).min().unwrap_or_default();
         println!("{}", best.as_nanos());
         return Ok(());
     }
+    let with_names = option.as_deref() == Some("--names");
     for text in &texts {
-        let spans: Vec<Json> = recogniser.spans(text).iter().map(|span| describe_span(text, span)).collect();
+        let names = if with_names { find_names(text) } else { Vec::new() };
+        let spans = recogniser.spans(text);
+        let spans: Vec<Json> = spans.iter().chain(&names).map(|span| describe_span(text, span)).collect();
         println!("{}", Json::Array(spans));
     }
     Ok(())

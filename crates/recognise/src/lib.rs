@@ -59,6 +59,7 @@ mod identifier;
 mod key;
 mod lexicon;
 mod loose_words;
+mod name;
 mod network;
 mod number_finder;
 mod open;
@@ -78,6 +79,7 @@ use identifier::normalize_value;
 use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
 use loose_words::LooseWords;
+pub use name::find_names;
 pub use open_patterns::OpenPatterns;
 use scan::Glance;
 
