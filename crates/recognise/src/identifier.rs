@@ -28,8 +28,9 @@ const MIN_VALUE_BYTES: usize = 5;
 pub fn normalize_identifier(text: &str) -> Cow<'_, str> {
     static BUILTIN: LazyLock<Recogniser> = LazyLock::new(Recogniser::builtin);
     let text = text.trim();
-    let may_vary =
-        text.contains('@') || !text.is_ascii() || text.bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS;
+    let may_vary = text.contains(['@', '%', '&', '\\'])
+        || !text.is_ascii()
+        || text.bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS;
     if !may_vary {
         return Cow::Borrowed(text);
     }

@@ -43,7 +43,7 @@ pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
     if byte_at(bytes, start) == b'+' {
         return find_international(bytes, start + 1);
     }
-    if date::find_numeric_date(bytes, start).is_some() {
+    if is_date(bytes, start) {
         return None;
     }
     let (digits, end) = read_digits(bytes, start, MAX_DIGITS)?;
@@ -60,6 +60,14 @@ pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
         _ => digits,
     };
     Some(Phone { range: start..end, name: Text::from(name), confidence: Confidence::Medium })
+}
+
+/// Whether the number that starts here is a date. Of pairs with blanks in between, more than three are none.
+fn is_date(bytes: Bytes<'_>, start: usize) -> bool {
+    date::find_numeric_date(bytes, start).is_some_and(|end| {
+        let is_in_pairs = end - start == 8 && byte_at(bytes, start + 2) == b' ' && byte_at(bytes, start + 5) == b' ';
+        !(is_in_pairs && byte_at(bytes, end) == b' ' && byte_at(bytes, end + 1).is_ascii_digit())
+    })
 }
 
 /// Returns the number that a weak word announced: one for a call or for any number. It must look like one that is
@@ -207,6 +215,10 @@ fn read_digits(bytes: Bytes<'_>, start: usize, most: usize) -> Option<(String, u
             b'(' if !digits.is_empty() && separators < 2 && starts_with_at(bytes, place, "(0)") => {
                 place += 2;
                 separators = 0;
+            }
+            b' ' if !digits.is_empty() && separators == 0 && starts_with_at(bytes, place, " / ") => {
+                place += 2;
+                separators = 2;
             }
             b' ' | b'-' | b'.' | b'(' | b')' | b'/' if separators < 2 && !digits.is_empty() => {
                 // A point with a blank after it ends a sentence.
