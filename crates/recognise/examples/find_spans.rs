@@ -37,6 +37,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "it measures time")]
 fn time_round(recogniser: &Recogniser, texts: &[String]) -> Duration {
     let start = Instant::now();
     for text in texts {
