@@ -8,6 +8,7 @@
 /// | `Medium` | a word for the category next to a value of its form, or a form that little else has |
 /// | `Low` | a form that other things share, or a word that is not about the category alone |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+// Exhaustive on purpose: three levels are the design; who decides by them should see a change.
 pub enum Confidence {
     /// Other things may look like this.
     Low,

@@ -6,14 +6,14 @@
 //! |---|---|
 //! | `address` | number and street in English, French, German, Dutch, Spanish, Italian and Portuguese shapes; boxes at the post office; postal codes next to a word for one |
 //! | `dob` | a date, in many spellings, next to a word for birth in a dozen languages |
-//! | `email` | addresses of mailboxes, also with `[at]`, `dot`, or blanks in between |
-//! | `gov_id` | US SSN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and others next to their names |
+//! | `email` | addresses of mailboxes, also with `[at]`, `dot`, or blanks in between, or backwards |
+//! | `gov_id` | US SSN and ITIN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and others next to their names |
 //! | `health` | some five hundred conditions, treatments and medicines; ICD-10 codes and numbers of patients next to a word for one |
 //! | `iban` | accounts by country, length and check digits; next to the word by shape |
 //! | `ip_address` | public addresses of machines |
 //! | `order_id` | ids of orders, bookings, tickets, invoices next to a word for one; `#A-7421` |
-//! | `payment` | numbers of cards by network, length and check digit, next to a word by length; their codes and last digits next to a word |
-//! | `phone` | `+` and a country; North American, French and British shapes; others next to a word |
+//! | `payment` | numbers of cards by network, length and check digit, next to a word by length or check digit; their codes and last digits next to a word |
+//! | `phone` | `+` or `00` and a country; North American shapes; national shapes with a zero in front; others next to a word; with extensions |
 //!
 //! A value next to its name counts even if its check digits are wrong: a mistyped number still belongs to a person. A
 //! policy adds its own categories, by regular expression or by words. In JSON a key names the category of its value.
@@ -22,10 +22,15 @@
 //! nothing are dropped, and text that is hidden in them is read; look-alikes, accents and digits of other scripts
 //! become ASCII; long words of base64 or hexadecimal are decoded once. Places are given in the original text.
 //!
-//! Not found: names of persons (only a model tells them from other names); religion, politics,
-//! ethnicity, union, orientation, biometrics; text that is reversed, enciphered, encoded twice, split over several
-//! texts, or in pictures; digits and letters written out as words; leetspeak; streets without a number or with a name
-//! alone; numbers of telephones without a country, a word or a known shape; years of birth and ages. The tests of this
+//! Every finding has a [`Confidence`], and the person that it identifies. Mailboxes and phone numbers identify persons;
+//! values of other categories do so if the policy says so. [`normalize_identifier`] gives each identifier one spelling.
+//!
+//! Names of persons are found next to a word that announces one, and only by [`find_names`].
+//!
+//! Not found: names elsewhere (only a model tells them from other words); religion, politics,
+//! ethnicity, union, orientation, biometrics; text that is enciphered, encoded twice, split over several
+//! texts, or in pictures; reversed numbers; digits and letters written out as words; leetspeak; streets without a number or with a name
+//! alone; numbers of telephones without a country, a word, a zero or a known shape; years of birth and ages. The tests of this
 //! module hold a list of such misses and fail when one starts to be found.
 //!
 //! Time is in proportion to the length of the text: there is one pass over its bytes, and every candidate is verified

@@ -1,3 +1,5 @@
+//! Phone numbers in the forms of countries, and numbers that are none.
+
 use super::*;
 
 fn name(phone: Option<Phone>) -> Option<String> {
