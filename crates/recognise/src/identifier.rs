@@ -10,6 +10,9 @@ use lictor_json::Text;
 /// The fewest digits of an identifier that may have several spellings: those of a phone number.
 const MIN_DIGITS: usize = 7;
 
+/// The most bytes of an identifier: those of a mailbox (RFC 5321). Longer texts are no identifiers.
+const MAX_IDENTIFIER_BYTES: usize = 320;
+
 /// The fewest characters of a value that identifies: the last four digits of a card, its code or a postal code do not.
 const MIN_VALUE_BYTES: usize = 5;
 
@@ -33,6 +36,9 @@ pub fn normalize_identifier(text: &str) -> Cow<'_, str> {
         || text.bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS;
     if !may_vary {
         return Cow::Borrowed(text);
+    }
+    if text.len() > MAX_IDENTIFIER_BYTES {
+        return if text.contains('@') { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) };
     }
     let identifying = [Builtin::Email, Builtin::Phone, Builtin::Iban, Builtin::Payment, Builtin::GovId];
     let whole = BUILTIN.spans(text).into_iter().filter(|span| span.range == (0..text.len()));
