@@ -1,7 +1,8 @@
 """Sentences with a gap `{}` for personal data, by language and category, and sentences that hold none.
 
 Every second sentence, counted from the first, belongs to the half that the recognisers were tuned on. The others are
-reported. The sentences were written before the recognisers were run on them.
+reported. The sentences were written before the recognisers were run on them, by the author of the recognisers, who
+therefore knew the reported half.
 """
 
 from __future__ import annotations
