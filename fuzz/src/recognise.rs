@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use lictor_json::{Json, Text};
-use lictor_recognise::{BUILTIN_CATEGORIES, CustomCategory, PersonalData, Recogniser};
+use lictor_recognise::{
+    BUILTIN_CATEGORIES, CustomCategory, PersonalData, Recogniser, find_names, normalize_identifier,
+};
 
 use crate::choices::Choices;
 
@@ -35,6 +37,14 @@ pub(crate) fn run(input: &[u8]) {
     assert_eq!(found.categories.iter().collect::<BTreeSet<_>>(), categories, "categories with and without places");
     assert!(found.categories.is_sorted() && found.subjects.is_sorted(), "in order");
     assert_eq!(search(recogniser, text), found, "searched again");
+    for span in &spans {
+        assert!(span.subject.iter().all(|subject| found.subjects.contains(subject)), "{:?} is a person", span.subject);
+    }
+    for name in find_names(text) {
+        assert!(text.get(name.range.clone()).is_some_and(|name| !name.is_empty()), "{:?} is no name", name.range);
+    }
+    let normal = normalize_identifier(text);
+    assert_eq!(normalize_identifier(&normal), normal, "normalized again");
     // A text inside a value is searched like one by itself.
     let mut value = PersonalData::default();
     recogniser.value(&Json::Array(vec![text.into()]), &mut value);

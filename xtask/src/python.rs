@@ -44,7 +44,7 @@ pub(crate) fn test(binary: Binary) -> Result<Outcome, String> {
 /// Makes the environments of the tests in advance, quietly.
 pub(crate) fn prepare() {
     for name in ["build", "test"] {
-        let _ = environment_by(name, |command| match early::run_quietly(command) {
+        let _ = environment_by(&requirements(name), name, |command| match early::run_quietly(command) {
             true => Ok(()),
             false => Err("not in advance".into()),
         });
@@ -60,6 +60,21 @@ pub(crate) fn bench(rest: &[&str]) -> Result<Command, String> {
     let mut command = Command::new(&python);
     command.arg(package().join("bench/compare.py")).args(rest);
     command.env("LICTOR_COMMAND", profile_folder("dist").join("lictor"));
+    Ok(command)
+}
+
+/// Returns the command that compares the recognisers of personal data with Presidio.
+pub(crate) fn bench_presidio(rest: &[&str]) -> Result<Command, String> {
+    Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-recognise", "--example", "find_spans"])
+        .run()?;
+    let folder = root().join("peers/presidio");
+    let python = environment_by(&folder.join("requirements.txt"), "presidio", |command| run(command, |_| ()))?;
+    // Its texts are read, not its code: what that depends on takes gigabytes.
+    let options = ["-m", "pip", "install", "--quiet", "--no-deps", "-r"];
+    run(Command::new(&python).args(options).arg(folder.join("texts.txt")), |_| ())?;
+    let mut command = Command::new(&python);
+    command.arg(folder.join("compare.py")).args(rest);
+    command.env("LICTOR_FIND_SPANS", profile_folder("dist").join("examples/find_spans"));
     Ok(command)
 }
 
@@ -128,13 +143,21 @@ fn install(python: &Path, wheel: &Path) -> Result<(), String> {
 /// Creates an environment with the packages of `requirements/NAME.txt`, unless it is up to date. Returns its Python, or
 /// the reason why there is none.
 fn environment(name: &str) -> Result<PathBuf, String> {
-    environment_by(name, |command| run(command, |_| ()))
+    environment_by(&requirements(name), name, |command| run(command, |_| ()))
 }
 
-/// Creates an environment by commands that `run` runs.
-fn environment_by(name: &str, run: impl Fn(&mut Command) -> Result<(), String>) -> Result<PathBuf, String> {
-    let list = package().join(format!("requirements/{name}.txt"));
-    let wanted = fs::read_to_string(&list).map_err(|error| format!("could not read {}: {error}", list.display()))?;
+/// Returns the list of the packages of an environment of the wheel.
+fn requirements(name: &str) -> PathBuf {
+    package().join(format!("requirements/{name}.txt"))
+}
+
+/// Creates an environment with the packages of a list by commands that `run` runs.
+fn environment_by(
+    list: &Path,
+    name: &str,
+    run: impl Fn(&mut Command) -> Result<(), String>,
+) -> Result<PathBuf, String> {
+    let wanted = fs::read_to_string(list).map_err(|error| format!("could not read {}: {error}", list.display()))?;
     let folder = home().join(name);
     let (python, mark) = (folder.join("bin/python"), folder.join("requirements"));
     // The mark is written last, so that an incomplete environment is created again.
@@ -143,7 +166,7 @@ fn environment_by(name: &str, run: impl Fn(&mut Command) -> Result<(), String>) 
     }
     let absent = |message: String| format!("an environment of Python cannot be made: {message}");
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)).map_err(absent)?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(&list)).map_err(absent)?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "-r"]).arg(list)).map_err(absent)?;
     fs::write(&mark, wanted).map_err(|error| absent(error.to_string()))?;
     Ok(python)
 }

@@ -1,7 +1,7 @@
 //! Payment card numbers.
 
 use super::bytes::{Bytes, byte_at, is_alnum};
-use super::check::is_card_number;
+use super::check::{is_card_number, passes_luhn};
 use super::groups::Groups;
 
 /// Returns the end of the card number that these groups start with, by its check digit and grouping: whole, in fours,
@@ -12,6 +12,9 @@ pub(super) fn find_card(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> {
         &[4, 4, 4, 4, 3],
         &[4, 4, 4, 4, 2],
         &[4, 4, 4, 4, 1],
+        &[4, 4, 4, 3],
+        &[4, 4, 4, 2],
+        &[4, 4, 4, 1],
         &[4, 6, 5],
         &[4, 5, 6],
         &[4, 6, 4],
@@ -39,8 +42,17 @@ pub(super) fn find_card(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> {
 pub(super) fn find_announced(groups: &Groups) -> Option<usize> {
     (1..=groups.count())
         .rev()
-        .find(|count| matches!(groups.digits(*count).len(), 13..=19))
+        .find(|count| matches!(groups.digits(*count).len(), 12..=19))
         .map(|count| groups.end(count))
+}
+
+/// Returns the end of a number after the mere word for a card: the check digit must be right, too.
+pub(super) fn find_weakly_announced(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> {
+    let fits = |count: &usize| {
+        let digits = groups.digits(*count);
+        matches!(digits.len(), 12..=19) && passes_luhn(digits) && !is_alnum(byte_at(bytes, groups.end(*count)))
+    };
+    (1..=groups.count()).rev().find(fits).map(|count| groups.end(count))
 }
 
 #[cfg(test)]

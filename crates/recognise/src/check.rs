@@ -24,10 +24,11 @@ pub(super) fn is_card_number(digits: &[u8]) -> bool {
             | (16, 5100..=5599 | 2221..=2720)
             | (15, 3400..=3499 | 3700..=3799)
             | (14, 3000..=3059 | 3095 | 3600..=3699 | 3800..=3999)
+            | (16, 3500..=3599 | 5000..=5099 | 5600..=5899 | 6300..=6399 | 6700..=6799)
             | (16..=19, 3528..=3589 | 6011 | 6440..=6599 | 6200..=6299 | 3600..=3699 | 2200..=2205)
             | (15, 1800 | 2131)
             | (13..=19, 5018 | 5020 | 5038 | 5893 | 6304 | 6759 | 6761..=6763)
-            | (16, 5081..=5085 | 8100..=8299 | 9792)
+            | (16, 8100..=8299 | 9792)
     );
     // Numbers of a single digit pass the sum for some lengths, and are no cards.
     known && passes_luhn(digits) && digits.windows(2).any(|pair| pair[0] != pair[1])
@@ -80,6 +81,13 @@ pub(super) fn is_ssn(digits: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether digits are a US ITIN: a nine in front, and a group that the tax office has assigned.
+pub(super) fn is_itin(digits: &[u8]) -> bool {
+    digits.len() == 9
+        && digits[0] == b'9'
+        && matches!(parse_digits(&digits[3..5]), 50..=65 | 70..=88 | 90..=92 | 94..=99)
 }
 
 /// Whether digits are a Polish PESEL: weights, and a day of birth in front.

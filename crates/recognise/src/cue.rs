@@ -24,10 +24,14 @@ pub(super) enum Cue {
     Born,
     /// A phone number.
     Phone,
+    /// Perhaps a phone number: a word for a call.
+    Call,
     /// The few digits that prove a card.
     CardCode,
     /// A card number.
     Card,
+    /// Perhaps a card number: the check digit decides.
+    CardWord,
     /// The last digits of a card.
     CardEnd,
     /// A bank account number.
@@ -59,7 +63,7 @@ pub(super) enum Cue {
 impl Cue {
     /// Whether it may find something that starts before it.
     pub(super) fn looks_back(self) -> bool {
-        matches!(self, Cue::Dot | Cue::Birth | Cue::Box)
+        matches!(self, Cue::Dot | Cue::Birth | Cue::Born | Cue::Box)
     }
 
     /// Whether it matters in a text without any digit.
@@ -92,7 +96,7 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Born,
-        "born, geboren, geb, nee le, nacido, nacida, nato il, nata il, nascido, nascida, urodzony, urodzona, \
+        "born, geboren, geb, nee le, nacido, nacida, nacio, naci, nasceu, nasci, nacque, nato il, nata il, nascido, nascida, urodzony, urodzona, \
          fodt, fodd",
     ),
     (
@@ -103,6 +107,14 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
          portable, telefono, movil, celular, cellulare, telefoon, telefoonnummer, mobiel, telemovel, komorka, \
          puhelin",
     ),
+    (
+        Cue::Call,
+        "call, calling, ring, dial, reach, reachable, reached, anrufen, anruf, ruckruf, rufen sie, rufe, unter, \
+         erreichbar, appeler, appelez, rappeler, rappelez, joindre, joignable, numero de tel, llame, llamar, \
+         llamada, llameme, chiami, chiamare, chiamata, richiami, raggiungibile, bel, bellen, bereikbaar, ligue, \
+         ligar, zadzwon, dzwonic, desk, office, hotline, direct line",
+    ),
+    (Cue::CardWord, "card, cards, karte, carte, carta, kaart, karta"),
     (Cue::CardCode, "cvv, cvc, cvn, csc, cid code, security code, card code, prufziffer, cryptogramme"),
     (
         Cue::Card,

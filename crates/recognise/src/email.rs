@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::Confidence;
 use super::bytes::{
     Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_blank, is_one_of, run_end, run_start, starts_with_at,
 };
@@ -15,6 +16,8 @@ pub(super) struct Mailbox {
     pub(super) range: Range<usize>,
     /// The address, in lower case.
     pub(super) name: Text,
+    /// How sure it is that this is a mailbox.
+    pub(super) confidence: Confidence,
 }
 
 /// The longest part before the `@` (RFC 5321).
@@ -32,8 +35,27 @@ pub(super) fn find_around_sign(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox>
     let is_loose = |byte: u8| is_blank(byte) || is_opening(byte) || is_closing(byte);
     match is_loose(byte_before(bytes, sign, 1)) || is_loose(byte_at(bytes, sign + 1)) {
         true => find_spaced(bytes, sign),
-        false => find_plain(bytes, sign),
+        false => find_reversed(bytes, sign).or_else(|| find_plain(bytes, sign)),
     }
+}
+
+/// Returns an address that is written backwards, by the end of its domain in front: `gro.elpmaxe@nna`.
+fn find_reversed(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
+    const REVERSED_ENDS: [&str; 6] = ["moc.", "gro.", "ten.", "ude.", "vog.", "ofni."];
+    let start = find_local_start(bytes, sign);
+    if !REVERSED_ENDS.into_iter().any(|end| starts_with_at(bytes, start, end)) {
+        return None;
+    }
+    let end = run_end(bytes, sign + 1, MAX_LOCAL_BYTES, is_local);
+    let end = run_start(bytes, end, end - sign, |byte| !is_alnum(byte));
+    let (domain, local) = (bytes.get(start..sign)?, bytes.get(sign + 1..end).filter(|local| !local.is_empty())?);
+    // What ends like a domain on its right is read forwards.
+    if local.contains(&b'.') && classify(last_label(local)).has(TOP_LEVEL_DOMAIN) {
+        return None;
+    }
+    let reverse = |part: &[u8]| part.iter().rev().copied().collect::<Vec<u8>>();
+    let name = join_name(&reverse(local), &reverse(domain));
+    Some(Mailbox { range: start..end, name, confidence: Confidence::Low })
 }
 
 fn find_plain(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
@@ -43,7 +65,8 @@ fn find_plain(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
     if is_machine_name(bytes, start, sign, domain.end) {
         return None;
     }
-    Some(Mailbox { range: start..domain.end, name: join_name(local, &domain.name) })
+    let confidence = if domain.is_loose { Confidence::Medium } else { Confidence::High };
+    Some(Mailbox { range: start..domain.end, name: join_name(local, &domain.name), confidence })
 }
 
 /// Returns the address around a word or a bracketed word for the `@`.
@@ -53,7 +76,11 @@ pub(super) fn find_around_word(bytes: Bytes<'_>, word: Range<usize>, only_common
     let domain = Domain::read(bytes, run_end(bytes, word.end, 2, is_blank), true)?;
     let local = bytes.get(start..end).filter(|local| !local.is_empty())?;
     let is_believed = !only_common || classify(last_label(&domain.name)).has(TOP_LEVEL_DOMAIN);
-    is_believed.then(|| Mailbox { range: start..domain.end, name: join_name(local, &domain.name) })
+    is_believed.then(|| Mailbox {
+        range: start..domain.end,
+        name: join_name(local, &domain.name),
+        confidence: Confidence::Medium,
+    })
 }
 
 /// Returns the address around a written-out point: `alice at example dot com`.
@@ -133,7 +160,11 @@ fn find_spaced(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
         }
         local.reverse();
     }
-    (!local.is_empty()).then(|| Mailbox { range: start..domain.end, name: join_name(&local, &domain.name) })
+    (!local.is_empty()).then(|| Mailbox {
+        range: start..domain.end,
+        name: join_name(&local, &domain.name),
+        confidence: Confidence::Medium,
+    })
 }
 
 /// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no
@@ -310,6 +341,9 @@ mod tests {
             ("alice(@)example.com", "alice@example.com"),
             ("邮箱alice@example.com。", "alice@example.com"),
             ("用户@例子.公司", "用户@例子.公司"),
+            ("send it to gro.pohs@ollah, please", "hallo@shop.org"),
+            ("moc.liam@eod.enaj", "jane.doe@mail.com"),
+            ("ten.user@mail.com", "ten.user@mail.com"),
             ("bob@xn--bcher-kva.example", "bob@xn--bcher-kva.example"),
         ];
         for (text, name) in cases {

@@ -3,11 +3,24 @@
 use std::ops::Range;
 
 use super::bytes::{Bytes, byte_before};
+use super::identifier::{is_identifying, normalize_value};
 use super::lexicon::KeyFilter;
 use super::phone::Phone;
 use super::scan::{ByteMasks, Glance, WINDOW_STEP, Window};
-use super::{Builtin, PersonalData, Recogniser, email, encoded};
+use super::{Builtin, Confidence, PersonalData, Recogniser, email, encoded};
 use lictor_json::Text;
+
+/// A finding in a text.
+pub(super) struct Hit {
+    /// Its bytes.
+    pub(super) range: Range<usize>,
+    /// The number of its category.
+    pub(super) category: u16,
+    /// How sure it is.
+    pub(super) confidence: Confidence,
+    /// The person that it identifies.
+    pub(super) subject: Option<Text>,
+}
 
 /// The search of one text, with what was found so far.
 pub(super) struct Finder<'a> {
@@ -16,8 +29,8 @@ pub(super) struct Finder<'a> {
     /// The bytes of the text.
     pub(super) bytes: Bytes<'a>,
     pub(super) found: &'a mut PersonalData,
-    /// The ranges found, with the numbers of their categories, if the caller wants them.
-    places: Option<&'a mut Vec<(Range<usize>, u16)>>,
+    /// The places of the findings, if the caller wants them.
+    places: Option<&'a mut Vec<Hit>>,
     /// The end of the last digits that belong to a finding.
     pub(super) covered: usize,
     /// The end of the last long word that was decoded; none if the text itself was decoded.
@@ -32,7 +45,7 @@ impl<'a> Finder<'a> {
         recogniser: &'a Recogniser,
         text: &'a str,
         found: &'a mut PersonalData,
-        places: Option<&'a mut Vec<(Range<usize>, u16)>>,
+        places: Option<&'a mut Vec<Hit>>,
     ) -> Finder<'a> {
         Finder { recogniser, text, bytes: text.into(), found, places, covered: 0, decoded: None, noted: 0 }
     }
@@ -83,10 +96,8 @@ impl<'a> Finder<'a> {
     pub(super) fn find_custom(&mut self) {
         let custom = &self.recogniser.custom;
         for value in custom.find_values(self.text, self.places.is_some()) {
-            self.add(value.category, value.range);
-            if custom.identifies(value.category) {
-                self.found.add_subject(Text::from(value.value));
-            }
+            let subject = custom.identifies(value.category).then(|| normalize_value(value.category, value.value));
+            self.add_hit(Hit { range: value.range, category: value.category, confidence: Confidence::High, subject });
         }
         if let Some(words) = &custom.loose {
             for (range, cue, word) in words.find(self.text) {
@@ -171,48 +182,56 @@ impl<'a> Finder<'a> {
             place = end + 1;
             self.decoded = Some(place);
             let Some((range, text)) = word else { continue };
-            let mut inside = PersonalData::default();
-            recogniser.search_text(&text, &mut inside, None, false);
-            for name in &inside.categories {
-                if let Some(category) = recogniser.category_number(name) {
-                    self.add(category, range.clone());
-                }
-            }
-            for subject in inside.subjects {
-                self.found.add_subject(subject);
+            let mut inside = Vec::new();
+            recogniser.search_text(&text, &mut PersonalData::default(), Some(&mut inside), false);
+            for hit in inside {
+                self.add_hit(Hit { range: range.clone(), ..hit });
             }
         }
     }
 
     /// Adds a mailbox, and its owner.
     pub(super) fn add_mailbox(&mut self, mailbox: email::Mailbox) {
-        self.add(Builtin::Email as u16, mailbox.range);
-        self.found.add_subject(mailbox.name);
+        let email::Mailbox { range, name, confidence } = mailbox;
+        self.add_hit(Hit { range, category: Builtin::Email as u16, confidence, subject: Some(name) });
     }
 
     /// Adds a phone number, and its owner.
     pub(super) fn add_phone(&mut self, phone: Phone) {
-        self.add(Builtin::Phone as u16, phone.range);
-        self.found.add_subject(phone.name);
+        let Phone { range, name, confidence } = phone;
+        self.add_hit(Hit { range, category: Builtin::Phone as u16, confidence, subject: Some(name) });
     }
 
     /// Adds a finding whose digits can be nothing else.
-    pub(super) fn add_covering(&mut self, category: Builtin, range: Range<usize>) {
+    pub(super) fn add_covering(&mut self, category: Builtin, range: Range<usize>, confidence: Confidence) {
         self.covered = self.covered.max(range.end);
-        self.add(category as u16, range);
+        self.add(category as u16, range, confidence);
     }
 
     /// Adds what starts here, if it has an end.
-    pub(super) fn add_if_ended(&mut self, category: Builtin, start: usize, end: Option<usize>) {
+    pub(super) fn add_if_ended(&mut self, category: Builtin, start: usize, end: Option<usize>, confidence: Confidence) {
         if let Some(end) = end {
-            self.add(category as u16, start..end);
+            self.add(category as u16, start..end, confidence);
         }
     }
 
-    /// Adds a finding.
-    pub(super) fn add(&mut self, category: u16, range: Range<usize>) {
-        if let Some(places) = &mut self.places {
-            places.push((range, category));
+    /// Adds a finding. It identifies a person only if the policy says so of its category.
+    pub(super) fn add(&mut self, category: u16, range: Range<usize>, confidence: Confidence) {
+        let identifies = self.recogniser.custom.identifies(category);
+        let value = if identifies { self.text.get(range.clone()) } else { None };
+        let subject = value.filter(|value| is_identifying(value)).map(|value| normalize_value(category, value));
+        self.add_hit(Hit { range, category, confidence, subject });
+    }
+
+    /// Adds a finding with the person that it identifies.
+    pub(super) fn add_hit(&mut self, hit: Hit) {
+        let category = hit.category;
+        match &mut self.places {
+            Some(places) => {
+                hit.subject.iter().for_each(|subject| self.found.add_subject(subject.clone()));
+                places.push(hit);
+            }
+            None => hit.subject.into_iter().for_each(|subject| self.found.add_subject(subject)),
         }
         let bit = 1u64.checked_shl(u32::from(category)).unwrap_or(0);
         if self.noted & bit == 0 {

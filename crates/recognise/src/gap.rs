@@ -26,6 +26,8 @@ pub(super) fn skip_gap(bytes: Bytes<'_>, start: usize, fillers: u16, mut unknown
             b':' | b'=' => gap.is_assigned = true,
             b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>'
             | b'-' | b'_' | b',' | b'/' | b'*' | b'`' | b'|' | b'\\' => {}
+            // `¿`, with which a Spanish question starts.
+            0xC2 if byte_at(bytes, gap.end + 1) == 0xBF => gap.end += 1,
             // The point of an abbreviation; one that ends a sentence ends the search.
             b'.' if gap.end == start || byte_at(bytes, gap.end - 1).is_ascii_alphabetic() && gap.is_marked => {}
             byte if byte.is_ascii_alphabetic() => {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::Confidence;
 use super::bytes::{Bytes, byte_at, byte_before, is_alnum, run_end, run_start};
 use super::check;
 use super::date;
@@ -12,8 +13,10 @@ use super::groups::Groups;
 pub(super) enum LetteredNumber {
     /// A bank account.
     Account,
-    /// A government id of a person.
+    /// A government id of a person, by its letters.
     Person,
+    /// A government id of a person, by its check letter.
+    CheckedPerson,
 }
 
 /// Returns what the letters before a digit and the digits from there on are together.
@@ -29,7 +32,7 @@ pub(super) fn find_lettered(bytes: Bytes<'_>, digit: usize) -> Option<(LetteredN
     let is_whole = |end: &usize| !is_alnum(byte_at(bytes, *end));
     match &bytes[start..digit] {
         [letter] | [letter, b'-'] if matches!(letter | 0x20, b'x' | b'y' | b'z') => {
-            find_nie(bytes, start, digit).map(|end| (LetteredNumber::Person, start..end))
+            find_nie(bytes, start, digit).map(|end| (LetteredNumber::CheckedPerson, start..end))
         }
         [first, second] if second.is_ascii_alphabetic() => match find_account(bytes, start).filter(is_whole) {
             Some(end) => Some((LetteredNumber::Account, start..end)),
@@ -39,7 +42,7 @@ pub(super) fn find_lettered(bytes: Bytes<'_>, digit: usize) -> Option<(LetteredN
         },
         letters if letters.len() == 6 => {
             let fits = bytes.part(start..start + 16).is_some_and(check::is_codice_fiscale) && is_whole(&(start + 16));
-            fits.then_some((LetteredNumber::Person, start..start + 16))
+            fits.then_some((LetteredNumber::CheckedPerson, start..start + 16))
         }
         _ => None,
     }
@@ -124,8 +127,8 @@ fn find_nino(bytes: Bytes<'_>, prefix: [u8; 2], digit: usize) -> Option<usize> {
     check::is_nino(prefix, byte_at(bytes, place)).then_some(place + 1)
 }
 
-/// Returns the end of an id by its shape and check digits alone. The groups start the number.
-pub(super) fn find_by_shape(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> {
+/// Returns the end of an id by its shape and check digits alone, and how sure it is. The groups start the number.
+pub(super) fn find_by_shape(bytes: Bytes<'_>, groups: &Groups) -> Option<(usize, Confidence)> {
     let whole = |count: usize| {
         let end = groups.end(count);
         (!(is_alnum(byte_at(bytes, end)) || byte_at(bytes, end) == b'-' && is_alnum(byte_at(bytes, end + 1))))
@@ -134,18 +137,18 @@ pub(super) fn find_by_shape(bytes: Bytes<'_>, groups: &Groups) -> Option<usize> 
     if groups.starts_with(&[3, 2, 4])
         && groups.mark(0) == b'-'
         && groups.has_same_marks(3)
-        && check::is_ssn(groups.digits(3))
+        && (check::is_ssn(groups.digits(3)) || check::is_itin(groups.digits(3)))
     {
-        return whole(3);
+        return whole(3).map(|end| (end, Confidence::Medium));
     }
     let is_dotted = groups.mark(0) == b'.' && groups.mark(1) == b'.' && groups.mark(2) == b'-';
     if groups.starts_with(&[3, 3, 3, 2]) && is_dotted && check::is_cpf(groups.digits(4)) {
-        return whole(4);
+        return whole(4).map(|end| (end, Confidence::High));
     }
     for shape in [&[15][..], &[13, 2], &[1, 2, 2, 2, 3, 3, 2]] {
         if groups.starts_with(shape) && groups.has_same_marks(shape.len()) && check::is_nir(groups.digits(shape.len()))
         {
-            return whole(shape.len());
+            return whole(shape.len()).map(|end| (end, Confidence::High));
         }
     }
     None

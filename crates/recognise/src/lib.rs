@@ -6,14 +6,14 @@
 //! |---|---|
 //! | `address` | number and street in English, French, German, Dutch, Spanish, Italian and Portuguese shapes; boxes at the post office; postal codes next to a word for one |
 //! | `dob` | a date, in many spellings, next to a word for birth in a dozen languages |
-//! | `email` | addresses of mailboxes, also with `[at]`, `dot`, or blanks in between |
-//! | `gov_id` | US SSN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and others next to their names |
+//! | `email` | addresses of mailboxes, also with `[at]`, `dot`, or blanks in between, or backwards |
+//! | `gov_id` | US SSN and ITIN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and others next to their names |
 //! | `health` | some five hundred conditions, treatments and medicines; ICD-10 codes and numbers of patients next to a word for one |
 //! | `iban` | accounts by country, length and check digits; next to the word by shape |
 //! | `ip_address` | public addresses of machines |
 //! | `order_id` | ids of orders, bookings, tickets, invoices next to a word for one; `#A-7421` |
-//! | `payment` | numbers of cards by network, length and check digit, next to a word by length; their codes and last digits next to a word |
-//! | `phone` | `+` and a country; North American, French and British shapes; others next to a word |
+//! | `payment` | numbers of cards by network, length and check digit, next to a word by length or check digit; their codes and last digits next to a word |
+//! | `phone` | `+` or `00` and a country; North American shapes; national shapes with a zero in front; others next to a word; with extensions |
 //!
 //! A value next to its name counts even if its check digits are wrong: a mistyped number still belongs to a person. A
 //! policy adds its own categories, by regular expression or by words. In JSON a key names the category of its value.
@@ -22,15 +22,21 @@
 //! nothing are dropped, and text that is hidden in them is read; look-alikes, accents and digits of other scripts
 //! become ASCII; long words of base64 or hexadecimal are decoded once. Places are given in the original text.
 //!
-//! Not found: names of persons (only a model tells them from other names); religion, politics,
-//! ethnicity, union, orientation, biometrics; text that is reversed, enciphered, encoded twice, split over several
-//! texts, or in pictures; digits and letters written out as words; leetspeak; streets without a number or with a name
-//! alone; numbers of telephones without a country, a word or a known shape; years of birth and ages. The tests of this
+//! Every finding has a [`Confidence`], and the person that it identifies. Mailboxes and phone numbers identify persons;
+//! values of other categories do so if the policy says so. [`normalize_identifier`] gives each identifier one spelling.
+//!
+//! Names of persons are found next to a word that announces one, and only by [`find_names`].
+//!
+//! Not found: names elsewhere (only a model tells them from other words); religion, politics,
+//! ethnicity, union, orientation, biometrics; text that is enciphered, encoded twice, split over several
+//! texts, or in pictures; reversed numbers; digits and letters written out as words; leetspeak; streets without a number or with a name
+//! alone; numbers of telephones without a country, a word, a zero or a known shape; years of birth and ages. The tests of this
 //! module hold a list of such misses and fail when one starts to be found.
 //!
 //! Time is in proportion to the length of the text: there is one pass over its bytes, and every candidate is verified
 //! in a window of bounded size.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
@@ -39,6 +45,8 @@ use lictor_json::{Json, Number, Text};
 mod bytes;
 mod card;
 mod check;
+mod confidence;
+mod country;
 mod cue;
 mod cue_finder;
 mod custom;
@@ -52,9 +60,11 @@ mod glyph;
 mod government_id;
 mod groups;
 mod health;
+mod identifier;
 mod key;
 mod lexicon;
 mod loose_words;
+mod name;
 mod network;
 mod number_finder;
 mod open;
@@ -65,12 +75,16 @@ mod scan;
 mod street;
 mod vocabulary;
 
+pub use confidence::Confidence;
 use cue::Cue;
 use custom::CustomCategories;
-use finder::Finder;
+use finder::{Finder, Hit};
+pub use identifier::normalize_identifier;
+use identifier::normalize_value;
 use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
 use loose_words::LooseWords;
+pub use name::find_names;
 pub use open_patterns::OpenPatterns;
 use scan::Glance;
 
@@ -144,6 +158,10 @@ pub struct CategorySpan {
     pub range: Range<usize>,
     /// The category.
     pub category: Text,
+    /// How sure the finding is.
+    pub confidence: Confidence,
+    /// The person that it identifies, in the form of [`PersonalData::subjects`].
+    pub subject: Option<Text>,
 }
 
 impl Recogniser {
@@ -203,22 +221,19 @@ impl Recogniser {
     pub fn spans(&self, text: &str) -> Vec<CategorySpan> {
         let mut places = Vec::new();
         self.search_text(text, &mut PersonalData::default(), Some(&mut places), true);
-        places.sort_by_key(|(range, category)| (range.start, range.end, *category));
-        places.dedup();
+        // Of several findings at one place the surest stays, and of those as sure one that names a person.
+        let order =
+            |hit: &Hit| (hit.range.start, hit.range.end, hit.category, Reverse(hit.confidence), hit.subject.is_none());
+        places.sort_by_key(order);
+        places.dedup_by(|next, first| next.range == first.range && next.category == first.category);
         let name = |category: u16| self.names.get(usize::from(category)).cloned();
-        places
-            .into_iter()
-            .filter_map(|(range, category)| Some(CategorySpan { range, category: name(category)? }))
-            .collect()
+        let spans = places.into_iter().filter_map(|Hit { range, category, confidence, subject }| {
+            Some(CategorySpan { range, category: name(category)?, confidence, subject })
+        });
+        spans.collect()
     }
 
-    fn search_text(
-        &self,
-        text: &str,
-        found: &mut PersonalData,
-        places: Option<&mut Vec<(Range<usize>, u16)>>,
-        decode: bool,
-    ) {
+    fn search_text(&self, text: &str, found: &mut PersonalData, places: Option<&mut Vec<Hit>>, decode: bool) {
         let glance = Glance::scan(text.as_bytes());
         if !(glance.has_wide || glance.has_sign && fold::has_escape(text)) {
             return Finder::new(self, text, found, places).find_all(glance, false, decode);
@@ -233,7 +248,7 @@ impl Recogniser {
         };
         let mut inside = Vec::new();
         Finder::new(self, &folded.text, found, Some(&mut inside)).find_all(glance, folded.has_scripts, decode);
-        places.extend(inside.into_iter().map(|(range, category)| (folded.origin(range), category)));
+        places.extend(inside.into_iter().map(|hit| Hit { range: folded.origin(hit.range), ..hit }));
         if !self.custom.has_only_words() {
             // A policy's pattern may be about the very characters that folding takes away.
             Finder::new(self, text, found, Some(places)).find_custom();
@@ -289,7 +304,7 @@ impl Recogniser {
             found.add_category(name);
         }
         if self.custom.identifies(meaning.category) {
-            found.add_subject(Text::from(text));
+            found.add_subject(normalize_value(meaning.category, text));
         }
         if meaning.category == Builtin::Phone as u16
             && let Some(phone) = phone::normalize(&fold::fold(text, false).text)
@@ -302,10 +317,6 @@ impl Recogniser {
     pub fn category_of_key(&self, key: &str, parent: &str) -> Option<&Text> {
         let meaning = self.keys.meaning(key, parent)?;
         self.names.get(usize::from(meaning.category))
-    }
-
-    fn category_number(&self, name: &str) -> Option<u16> {
-        self.names.iter().position(|known| known == name).map(|number| number as u16)
     }
 }
 

@@ -4,7 +4,7 @@ use super::bytes::{Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_one_o
 use super::finder::Finder;
 use super::government_id::LetteredNumber;
 use super::groups::Groups;
-use super::{Builtin, card, date, government_id, network, order, phone, street};
+use super::{Builtin, Confidence, card, date, government_id, network, order, phone, street};
 
 impl Finder<'_> {
     /// Adds what the number that starts here is.
@@ -44,26 +44,31 @@ impl Finder<'_> {
             }
             return;
         }
-        if length >= 13 || is_grouped(bytes, end, length) {
+        if length >= 13 || is_grouped(bytes, start, end) {
             self.match_groups(start);
         }
         if previous == b'('
-            && length == 3
+            && matches!(length, 2..=5)
             && let Some(phone) = phone::find_in_brackets(bytes, start)
         {
             self.add_covering_phone(phone);
         }
         if length == 8 {
-            self.add_if_ended(Builtin::GovId, start, government_id::find_spanish(bytes, start, end));
+            self.add_if_ended(Builtin::GovId, start, government_id::find_spanish(bytes, start, end), Confidence::High);
         }
         if length <= 4 && (next == b'.' || next == b':' || next.is_ascii_hexdigit()) {
-            self.add_if_ended(Builtin::IpAddress, start, network::find_public_address(bytes, start));
+            self.add_if_ended(
+                Builtin::IpAddress,
+                start,
+                network::find_public_address(bytes, start),
+                if next == b'.' { Confidence::Medium } else { Confidence::High },
+            );
         }
         if length <= 5 && (matches!(next, b' ' | b',' | b'-') || previous == b' ' || next.is_ascii_alphabetic()) {
             self.match_street(start, end);
         }
         if matches!(length, 1 | 2 | 4 | 8) && follows_short_cue(bytes, start) {
-            self.add_if_ended(Builtin::Dob, start, date::find_date(bytes, start));
+            self.add_if_ended(Builtin::Dob, start, date::find_date(bytes, start), Confidence::Medium);
         }
     }
 
@@ -75,19 +80,20 @@ impl Finder<'_> {
     #[inline(never)]
     fn match_street(&mut self, start: usize, end: usize) {
         if let Some(range) = street::find_around_number(self.bytes, start, end) {
-            self.add(Builtin::Address as u16, range);
+            self.add(Builtin::Address as u16, range, Confidence::Low);
         }
     }
 
     #[inline(never)]
     fn match_lettered(&mut self, digit: usize) {
         match government_id::find_lettered(self.bytes, digit) {
-            Some((LetteredNumber::Account, range)) => self.add_covering(Builtin::Iban, range),
-            Some((LetteredNumber::Person, range)) => self.add_covering(Builtin::GovId, range),
+            Some((LetteredNumber::Account, range)) => self.add_covering(Builtin::Iban, range, Confidence::High),
+            Some((LetteredNumber::CheckedPerson, range)) => self.add_covering(Builtin::GovId, range, Confidence::High),
+            Some((LetteredNumber::Person, range)) => self.add_covering(Builtin::GovId, range, Confidence::Medium),
             None => {}
         }
         if let Some(range) = order::find_signed(self.bytes, digit) {
-            self.add(Builtin::OrderId as u16, range);
+            self.add(Builtin::OrderId as u16, range, Confidence::Low);
         }
     }
 
@@ -95,10 +101,10 @@ impl Finder<'_> {
     fn match_groups(&mut self, start: usize) {
         let groups = Groups::read(self.bytes, start);
         if let Some(end) = card::find_card(self.bytes, &groups) {
-            return self.add_covering(Builtin::Payment, start..end);
+            return self.add_covering(Builtin::Payment, start..end, Confidence::High);
         }
-        if let Some(end) = government_id::find_by_shape(self.bytes, &groups) {
-            return self.add_covering(Builtin::GovId, start..end);
+        if let Some((end, confidence)) = government_id::find_by_shape(self.bytes, &groups) {
+            return self.add_covering(Builtin::GovId, start..end, confidence);
         }
         if let Some(phone) = phone::find_by_shape(self.bytes, start, &groups) {
             self.add_covering_phone(phone);
@@ -123,12 +129,17 @@ fn has_hash(bytes: Bytes<'_>, digit: usize) -> bool {
 }
 
 /// Whether digits follow that continue the number: `4111 1111`, `123-45`, `06 12`.
-fn is_grouped(bytes: Bytes<'_>, end: usize, length: usize) -> bool {
+fn is_grouped(bytes: Bytes<'_>, start: usize, end: usize) -> bool {
+    let length = end - start;
     if !matches!(byte_at(bytes, end), b' ' | b'-' | b'.' | b'\n' | b'\r' | b'\t' | b'/' | b'_') {
         return false;
     }
     let next = end + 1 + usize::from(!is_alnum(byte_at(bytes, end + 1)));
     let following = run_end(bytes, next, 7, |byte| byte.is_ascii_digit()) - next;
+    // A zero in front is dialed: `030 1234567`, `0170 1234567`.
+    if byte_at(bytes, start) == b'0' && matches!(length, 2..=5) && following >= 2 {
+        return true;
+    }
     match length {
         1 => matches!(following, 1 | 2),
         2 => following == 2,

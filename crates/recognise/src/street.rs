@@ -9,8 +9,10 @@ use super::vocabulary::{FRENCH_STREET, IN_STREET_NAME, NOT_STREET_NAME, STREET, 
 pub(super) const STREET_ENDINGS: &[&str] =
     &["strasse", "str.", "str", "straat", "gracht", "gatan", "gade", "gasse", "chaussee", "stieg", "singel"];
 /// Endings that make a street only in names.
-pub(super) const NAMED_ENDINGS: &[&str] =
-    &["weg", "platz", "allee", "laan", "plein", "kade", "ufer", "vej", "vagen", "veien", "gate"];
+pub(super) const NAMED_ENDINGS: &[&str] = &[
+    "weg", "platz", "allee", "laan", "plein", "kade", "ufer", "vej", "vagen", "veien", "gate", "vegen", "vegur",
+    "katu", "kuja", "utca", "ulica",
+];
 
 /// Names of the post office before a box.
 pub(super) const POST_OFFICES: [&str; 5] = ["p.o.", "po", "p.o", "p. o.", "post office"];
@@ -142,6 +144,11 @@ fn find_before_number(bytes: Bytes<'_>, start: usize, end: usize) -> Option<Rang
             | b"gen"
             | b"ien"
             | b"ate"
+            | b"gur"
+            | b"atu"
+            | b"uja"
+            | b"tca"
+            | b"ica"
     );
     if !may_end {
         return None;

@@ -48,9 +48,12 @@ const WORDS: &[(u16, &str)] = &[
     (
         BIRTH,
         "on date dd mm yyyy yy jj jjjj aaaa tt as le la el il de del den am op em day registered listed recorded confirmed \
-         given falls for user customer patient passenger at dia tarihi",
+         given falls for user customer patient passenger at dia tarihi it der das ce c het e o",
     ),
-    (PHONE, "at on me us mobile cell home work phone office line or"),
+    (
+        PHONE,
+        "at on me us mobile cell home work phone office line or him her them back under sie mich uns bitte unter au le moi nous al en el me il op la",
+    ),
     (ORDER, "order booking reservation confirmation ticket invoice with under"),
     (DOCUMENT, "card document issued identity identification insurance security"),
     (CARD, "card ending in with on digits account"),

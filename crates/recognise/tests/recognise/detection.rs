@@ -3,12 +3,15 @@
 
 mod benign;
 mod carried;
+mod confidence;
 mod custom;
+mod identifier;
 mod json;
 mod missed;
 mod open;
 mod properties;
 mod spans;
+mod spellings;
 
 use std::sync::LazyLock;
 

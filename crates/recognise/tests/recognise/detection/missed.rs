@@ -5,7 +5,7 @@ use super::{expect_none, found};
 const MISSED: &[(&str, &str)] = &[
     ("names", "My name is Alice Smith"),
     ("religion, politics and other special categories", "I am a Catholic and vote Green"),
-    ("reversed text", "moc.elpmaxe@ecila"),
+    ("reversed numbers", "2222 4444 3333 1114"),
     ("rotated letters", "nyvpr@rknzcyr pbz"),
     ("encoded twice", "WVd4cFkyVkFaWGhoYlhCc1pTNWpiMjA9"),
     ("escaped twice", "alice%2540example.com"),
@@ -19,7 +19,7 @@ const MISSED: &[(&str, &str)] = &[
     ("cards in odd groups", "4111 11 1111 111111"),
     ("cards with words in between", "4111 then 1111 then 1111 then 1111"),
     ("cards with a wrong digit and no word", "my number is 4111 1111 1111 1112"),
-    ("telephones without country, word or shape", "030 1234567"),
+    ("telephones without country, word, zero or shape", "612 345 678"),
     ("years of birth", "born in 1990"),
     ("ages", "I am 34 years old"),
     ("a date far from its word", "born, as my mother never tires of telling everybody who listens, on 1990-04-05"),
