@@ -4,7 +4,6 @@ mod authoring;
 mod environment;
 mod guarding;
 mod labeling;
-mod learning;
 mod learn;
 mod ledger;
 mod serve;
@@ -22,8 +21,7 @@ pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, Schema
 pub(crate) use crate::args::environment::{find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
 pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
-pub(crate) use crate::args::learning::{LearnArgs, LearnCommand, LearnLabelsArgs};
-pub(crate) use crate::args::learn::{LearnArgs, LearnCalibrationArgs, LearnCommand};
+pub(crate) use crate::args::learn::{LearnArgs, LearnCalibrationArgs, LearnCommand, LearnLabelsArgs};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
@@ -118,8 +116,7 @@ pub(crate) enum Command {
     /// Writes policy.yaml, and a file of events for `lictor audit` for each log. If something cannot be imported, the
     /// command names its place and the reason, and writes nothing.
     Import(ImportArgs),
-    /// Learn labelers from labelled logs
-    /// Learn from labelled logs: how far the answers of a labeler can be trusted
+    /// Learn from labelled logs: a labeler, or how far the answers of one can be trusted
     Learn(LearnArgs),
     /// Print the JSON Schema of policies, events, reports or decisions
     Schema(SchemaArgs),

@@ -145,6 +145,9 @@ impl Judge {
             Some((risk, threshold)) if risk.least >= threshold => Verdict::Violated,
             Some((risk, threshold)) if risk.most < threshold => Verdict::Satisfied,
             Some(_) => Verdict::Inconclusive,
+        }
+    }
+
     /// Whether the end of the session here would violate a property, apart from earlier violations. With `after: reset`
     /// or `each` an obligation may be open again after the property was violated.
     ///
@@ -158,8 +161,13 @@ impl Judge {
 
     pub(crate) fn is_open(&mut self, state: &mut SessionState, property: usize) -> bool {
         let Some(id) = self.monitor(property).filter(|_| !state.is_lost(property)) else { return false };
-        let is_open = self.group.verdict(&mut state.standing, id) == Verdict::Inconclusive
-            && self.group.end(&mut state.standing, id) == Verdict::Violated;
+        let is_open = match self.has_risk(property) {
+            true => self.verdict_at_end(state, property, id) == Verdict::Violated,
+            false => {
+                self.group.verdict(&mut state.standing, id) == Verdict::Inconclusive
+                    && self.group.end(&mut state.standing, id) == Verdict::Violated
+            }
+        };
         if !is_open || self.prepared().formulas[property].is_timed {
             return false;
         }

@@ -1,6 +1,8 @@
 //! Properties over the same history, advanced together by one engine.
 
-use lictor_logic::{After, CacheLimits, ChanceRange, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError};
+use lictor_logic::{
+    After, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
+};
 use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
@@ -179,6 +181,17 @@ impl MonitorGroup {
             doubts.append(&mut dependent);
         }
         doubts
+    }
+
+    /// Whether each open fact of the next position can change what becomes of a monitor.
+    pub(super) fn find_relevant(
+        &mut self,
+        standing: &TraceState,
+        id: MonitorId,
+        facts: &Facts,
+        open: &[Fact],
+    ) -> Vec<bool> {
+        self.watch.find_relevant(standing, id, facts, open)
     }
 
     pub(super) fn verdict(&mut self, standing: &mut TraceState, id: MonitorId) -> Verdict {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lictor_event::labeler::Question;
 use lictor_event::{Event, Kind};
-use lictor_logic::{After, Fact};
+use lictor_logic::{After, Fact, Facts};
 
 use crate::label::NameId;
 use crate::session::{Session, SessionError};
@@ -82,6 +82,7 @@ impl Judge {
     ) -> Vec<bool> {
         let prepared = Arc::clone(self.prepared());
         let mut matters = vec![false; open.len()];
+        let facts = event.labels.facts(event.observation.time, &prepared.plan.names);
         for (property, asked) in prepared.asked.iter().enumerate() {
             let is_asked: Vec<bool> = names.iter().map(|name| asked.contains(name)).collect();
             // A finding that only reports is still a finding; one that was final changes no more.
@@ -89,11 +90,21 @@ impl Judge {
             if is_final || state.is_lost(property) || !is_asked.contains(&true) {
                 continue;
             }
-            for (matters, is_asked) in matters.iter_mut().zip(is_asked) {
-                *matters |= is_asked;
+            let relevant = self.find_relevant_to(property, state, &facts, open);
+            for (matters, is_relevant) in matters.iter_mut().zip(relevant) {
+                *matters |= is_relevant;
             }
         }
-        let _ = event;
         matters
+    }
+
+    /// Whether each open fact can change what becomes of one property.
+    fn find_relevant_to(&mut self, property: usize, state: &SessionState, facts: &Facts, open: &[Fact]) -> Vec<bool> {
+        match self.monitor(property) {
+            _ if self.has_risk(property) => self.risks.find_relevant(&state.beliefs, property, facts, open),
+            Some(id) => self.group.find_relevant(&state.standing, id, facts, open),
+            // Which history it belongs to is known only after it was judged.
+            None => vec![true; open.len()],
+        }
     }
 }

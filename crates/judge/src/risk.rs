@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Time};
+use lictor_logic::{Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Fact, Facts, Time};
 
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
@@ -89,6 +89,20 @@ impl RiskGroup {
             risk: it.monitor.tick(belief, now),
         };
         places.map(risk).collect()
+    }
+
+    /// Whether each open fact of the next event can change what becomes of a property.
+    pub(crate) fn find_relevant(
+        &mut self,
+        beliefs: &[Belief],
+        property: usize,
+        facts: &Facts,
+        open: &[Fact],
+    ) -> Vec<bool> {
+        match self.properties.iter_mut().zip(beliefs).find(|(it, _)| it.property == property) {
+            Some((it, belief)) => it.monitor.find_relevant(belief, facts, open),
+            None => vec![false; open.len()],
+        }
     }
 
     /// Returns the risk of a property that a session violates it by its end.

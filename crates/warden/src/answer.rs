@@ -82,5 +82,5 @@ pub struct OpenQuestions {
     /// The questions.
     pub asked: Vec<lictor_event::labeler::Question>,
     /// The events right before it, as far as the questions look back.
-    pub before: Vec<Event>,
+    pub before: Vec<lictor_event::Event>,
 }

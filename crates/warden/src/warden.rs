@@ -12,7 +12,7 @@ use lictor_logic::{Span, Time};
 use lictor_store::{Change, ExpectedVersion, Store};
 use serde_json::{Map, Value as Json};
 
-use crate::answer::RefusedInput;
+use crate::answer::{OpenQuestions, RefusedInput};
 use crate::error::WardenError;
 use crate::held::{HeldSession, StoredHistory};
 use crate::kept;

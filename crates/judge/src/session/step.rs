@@ -172,12 +172,9 @@ impl Session {
     pub(crate) fn find_owed(&self, judge: &mut Judge) -> Vec<Finding> {
         let (mut state, mut findings) = (self.state.clone(), Vec::new());
         for property in 0..judge.properties().len() {
-            let live = judge.live_verdict(&mut state, property);
-            if live == Verdict::Inconclusive && judge.end_verdict(&mut state, property) == Verdict::Violated {
+            if judge.is_open(&mut state, property) {
                 let risk = judge.risk_at_end(&state, property).map(|(risk, _)| risk);
                 let broken = Violation { property, by: DecidedBy::End, binding: Vec::new(), risk };
-            if judge.is_open(&mut state, property) {
-                let broken = Violation { property, by: DecidedBy::End, binding: Vec::new() };
                 let mut finding = self.trail.finding(judge.provers(), &broken, TrailEnd::Nothing);
                 finding.owed = judge.residual(&mut state, property).map(|(_, words)| words);
                 finding.fingerprint = finding.print();

@@ -1,4 +1,4 @@
-//! `lictor learn`: fits labelers to labelled logs.
+//! `lictor learn labels`: fits a labeler to labelled logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -9,21 +9,15 @@ use lictor::event::{AnswerValue, Event};
 use lictor::json::Text;
 use lictor_label::learnt::{FactEvaluation, LabelExample, LabelModel, LearnOptions, collect_text, evaluate_held_out};
 
-use crate::args::{LearnArgs, LearnCommand, LearnLabelsArgs};
+use crate::args::LearnLabelsArgs;
 use crate::commands::audit::format;
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::ledger_log;
 use crate::policies;
 
-/// Runs a command of `lictor learn`.
-pub(crate) fn run(args: &LearnArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    match &args.what {
-        LearnCommand::Labels(args) => learn_labels(args, out),
-    }
-}
-
-fn learn_labels(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+/// Fits a labeler, and prints how well it tells the facts of sessions that were held out.
+pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
     let sessions = sessions(&inputs, &options)?;
