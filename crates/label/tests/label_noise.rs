@@ -14,40 +14,40 @@ use extraction::{ExtractionNoise, TOOL_SETS, follow_dialogues};
 const BASE_RATE: f64 = 0.05;
 
 /// Audits with calibrations whose odds are multiplied, at a base rate.
-fn audit(property: Property, accuracy: f64, planted: f64, live_rate: f64) -> AuditResult {
-    let sizes = AuditCase {
+fn audit(property: Property, accuracy: f64, planted: f64, live_rate: f64, traces: usize) -> AuditResult {
+    let case = AuditCase {
         property,
         accuracy,
         planted,
         fitted_rate: BASE_RATE,
         live_rate,
-        calibrations: 8,
+        calibrations: 6,
         answers: 6000,
-        traces: 250,
+        traces,
     };
-    sizes.run().unwrap_or_else(|error| panic!("{error}"))
+    case.run().unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn calibrated_belief_has_lowest_brier() {
     for property in [EXCUSE, OFFENCE] {
         for accuracy in [0.77, 0.87, 0.98] {
-            let result = audit(property, accuracy, 1.0, BASE_RATE);
+            let result = audit(property, accuracy, 1.0, BASE_RATE, 250);
             let [said, thresholded, belief] = result.brier.map(|it| it.mean);
             assert!(belief < said && belief < thresholded, "{property:?} {accuracy}: {result:?}");
             assert!(result.failed <= 0.25 && result.suspended == 0.0, "{property:?} {accuracy}: {result:?}");
         }
     }
-    let [said, _, belief] = audit(EXCUSE, 0.77, 1.0, BASE_RATE).f1;
+    let [said, _, belief] = audit(EXCUSE, 0.77, 1.0, BASE_RATE, 250).f1;
     assert!(belief.mean - belief.half_width > said.mean + said.half_width, "{belief:?} {said:?}");
 }
 
 #[test]
 fn check_fires_where_belief_is_miscalibrated() {
     for accuracy in [0.77, 0.87, 0.98] {
-        let sound = audit(EXCUSE, accuracy, 1.0, BASE_RATE).brier[2].mean;
+        let sound = audit(EXCUSE, accuracy, 1.0, BASE_RATE, 100).brier[2].mean;
         for (planted, live_rate) in [(3.0, BASE_RATE), (10.0, BASE_RATE), (1.0, 0.2)] {
-            let result = audit(EXCUSE, accuracy, planted, live_rate);
+            let result = audit(EXCUSE, accuracy, planted, live_rate, 100);
             let case = format!("accuracy {accuracy}, odds times {planted}, base rate {live_rate}: {result:?}");
             assert_eq!(result.failed, 1.0, "{case}");
             assert!(live_rate != BASE_RATE || result.brier[2].mean > sound, "{case}");
