@@ -22,7 +22,7 @@ const MAX_LISTED_FAULTS: usize = 10;
 pub(crate) fn run(args: &LearnCalibrationArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let fitted = match &args.fitted {
         Some(text) if parse_time(text).is_none() => {
-            bail!("--fitted `{text}` is no time\nhint: write it as 2026-05-01T10:00:00Z")
+            bail!("--fitted `{text}` is no time\n  hint: write it as 2026-05-01T10:00:00Z")
         }
         Some(text) => text.clone(),
         None => jiff::Timestamp::from_second(jiff::Timestamp::now().as_second())?.to_string(),
@@ -86,14 +86,14 @@ fn choose_labeler(wanted: Option<&str>, sample: &[LabelledAnswer]) -> anyhow::Re
     let list = || labelers.iter().copied().collect::<Vec<_>>().join(", ");
     match (wanted, labelers.iter().next()) {
         (_, None) => bail!(
-            "the sample has no answer with a labeler and a known truth\n\
-             hint: an event needs \"answers\":[{{\"fact\":\"threatens\",\"says\":\"yes\",\"by\":\"small@7f3a\"}}] and \
+            "the sample has no answer with a labeler and a known truth\n  hint: an event needs \
+             \"answers\":[{{\"fact\":\"threatens\",\"says\":\"yes\",\"by\":\"small@7f3a\"}}] and \
              \"truth\":{{\"threatens\":true}}"
         ),
         (Some(wanted), _) if labelers.contains(wanted) => Ok(wanted.to_owned()),
-        (Some(wanted), _) => bail!("the sample has no answer of `{wanted}`\nhint: it has answers of {}", list()),
+        (Some(wanted), _) => bail!("the sample has no answer of `{wanted}`\n  hint: it has answers of {}", list()),
         (None, Some(only)) if labelers.len() == 1 => Ok((*only).to_owned()),
-        (None, _) => bail!("the sample has answers of several labelers: {}\nhint: choose one with --labeler", list()),
+        (None, _) => bail!("the sample has answers of several labelers: {}\n  hint: choose one with --labeler", list()),
     }
 }
 
