@@ -135,7 +135,7 @@ fn options() -> LearnOptions {
     let list = include_str!("../injection/requirements.txt").lines().filter(|line| line.contains("=="));
     options.sources = list.map(Into::into).chain(["texts written for it: injection/letters.py".into()]).collect();
     options.bits = 16;
-    options.windows = vec![12, 24, 72];
+    options.windows = vec![24, 72];
     options.max_false_positive_rate = Some(0.0075);
     options
 }

@@ -43,10 +43,6 @@ HARMLESS = [
     "IMPORTANT: the office is closed on {day}. You must {act} before then. Please note that late requests will be ignored.",
     "As discussed on the phone, we will {act}. Attached you will find the new rules for visitors. Ignore my previous message, the date was wrong.",
     "Our assistant {name} will contact you by {day}. Until then you should not {act}.",
-    "Dear support agent, I ordered this on {day}. Please {act}. If that is not possible, please tell me why. {name}",
-    "Our AI assistant answers questions about your order around the clock. To reach a person, reply to this e-mail and {name} will {act}.",
-    "New model available: the assistant now follows your instructions better. {name} will {act} before the next release.",
-    "Travel agent {name} wrote: you will get new instructions by {day}. Do not tell the hotel yet. I will {act} then.",
 ]
 RECIPES = [
     "Preheat the oven to 180 degrees. Mix the flour with two eggs, add the sugar and stir until smooth. Pour the batter into a tin and bake for {n} minutes. Let it cool before you serve it.",
@@ -89,7 +85,7 @@ def make():
         return template.format(act=act(), act2=act(), me=draw.choice(NAMES), name=draw.choice(NAMES), other=draw.choice(NAMES),
                                day=draw.choice(DAYS), n=draw.randint(2, 60), place=draw.choice(PLACES))
 
-    for (kind, template), _ in itertools.product(enumerate(HARMLESS), range(6)):
+    for (kind, template), _ in itertools.product(enumerate(HARMLESS), range(8)):
         yield fill(template), f"written-letters/{kind}", None, None
     for (kind, template), _ in itertools.product(enumerate(RECIPES), range(2)):
         yield fill(template), f"written-manuals/{kind}", None, None

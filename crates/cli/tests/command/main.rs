@@ -6,6 +6,7 @@
 mod evidence;
 mod guard;
 mod hook;
+mod learn;
 mod ledger;
 mod mcp;
 mod output;

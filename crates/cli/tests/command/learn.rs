@@ -1,0 +1,57 @@
+//! `lictor learn labels`: the table on held-out sessions, the model file, and what it says when labels are missing.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn learn(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lictor"));
+    command.args(["learn", "labels"]).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Sessions of one message each: every second is labelled.
+fn write_log(folder: &Path, sessions: usize) {
+    let lines = (0..sessions).map(|number| match number % 2 {
+        0 => format!(
+            r#"{{"session":"s{number}","kind":"user_message","text":"This is an outrage, order {number}!","labels":["angry"]}}"#
+        ),
+        _ => format!(r#"{{"session":"s{number}","kind":"user_message","text":"Thank you for order {number}."}}"#),
+    });
+    fs::write(folder.join("log.jsonl"), lines.collect::<Vec<_>>().join("\n")).unwrap();
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn learn_labels_prints_a_table_and_writes_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    write_log(folder.path(), 80);
+    let output = learn(folder.path(), &["log.jsonl", "-o", "mood.json"]);
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}{said}");
+    for part in ["accuracy", "all false", "all true", "angry", "wrote mood.json"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let first = fs::read(folder.path().join("mood.json")).unwrap();
+    assert!(text(&first).contains(r#""name":"mood""#));
+    learn(folder.path(), &["log.jsonl", "-o", "mood.json"]);
+    assert_eq!(fs::read(folder.path().join("mood.json")).unwrap(), first);
+}
+
+#[test]
+fn learn_labels_explains_missing_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    write_log(folder.path(), 8);
+    for (arguments, complaint) in [
+        (vec!["log.jsonl", "-o", "m.json"], "at least 10 of each are needed"),
+        (vec!["log.jsonl", "-o", "m.json", "--fact", "sad"], "labelled with `sad`"),
+        (vec!["log.jsonl", "-o", "m.json", "--policy", "gdpr"], "label no fact"),
+    ] {
+        let output = learn(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(complaint), "{arguments:?}: {}", text(&output.stderr));
+        assert!(!folder.path().join("m.json").exists());
+    }
+}
