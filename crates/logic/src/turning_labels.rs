@@ -96,6 +96,9 @@ impl<'a> FollowedTrace<'a> {
         let skeleton = &monitor.compiled.skeleton;
         let mut cache = Cache::new(skeleton, CacheLimits::DEFAULT);
         let start = cache.start(skeleton, 0);
+        if monitor.restarts_possible_states() {
+            cache.restart_at(&start);
+        }
         let mut clock = None;
         let times = trace.iter().map(|facts| {
             clock = facts.time.max(clock);
