@@ -157,6 +157,9 @@ impl BeliefMonitor {
         let names = monitor.fact_names();
         let mut cache = Cache::new(&compiled.skeleton, CacheLimits::DEFAULT);
         let start = cache.start(&compiled.skeleton, 0);
+        if monitor.restarts_possible_states() {
+            cache.restart_at(&start);
+        }
         let initial = match monitor.shape.quantified {
             false => BeliefState::Single(Distribution::single(start.clone())),
             true => BeliefState::Bindings(BindingBeliefs::new(&monitor, &mut cache)),

@@ -7,6 +7,7 @@
 
 mod limits;
 mod possible;
+mod restart;
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -22,6 +23,7 @@ use crate::state::{Handle, Member, Point, PortableResidual, Residual, Times};
 use crate::stepper::{SlotSet, StepInput, Stepper};
 use crate::verdict::Verdict;
 pub use limits::{CacheLimits, CacheUse};
+use restart::restart_decided;
 
 /// Formulas with at most this many letter bits have their transitions in a table.
 const MAX_TABLE_BITS: u32 = 8;
@@ -101,6 +103,8 @@ pub struct Cache {
     aside: Option<Box<ScratchArena>>,
     /// For sets of states, whether their bindings exclude each other.
     joint: FxHashMap<Box<[u32]>, bool>,
+    /// For a formula that restarts, the residual that possible states with a verdict restart in.
+    restart: Option<Arc<PortableResidual>>,
     limits: CacheLimits,
     clears: u64,
     uncached_steps: u64,
@@ -123,6 +127,7 @@ impl Cache {
             transitions: FxHashMap::default(),
             aside: None,
             joint: FxHashMap::default(),
+            restart: None,
             limits,
             clears: 0,
             uncached_steps: 0,
@@ -378,6 +383,7 @@ impl Cache {
             return Transition { handle: Handle::Cached(VIOLATED_STATE), sources: Some([].into()) };
         };
         let (residual, sources) = stepper.step(&residual, letter);
+        let residual = restart_decided(self.restart.as_deref(), residual, &mut aside.norms);
         self.is_partial |= aside.satisfy.is_partial;
         let handle = self.keep_foreign(skeleton, residual, &aside.norms);
         self.aside = Some(aside);
@@ -405,6 +411,7 @@ impl Cache {
         let residual = self.states[id as usize].clone();
         let mut stepper = self.stepper(skeleton);
         let (residual, sources) = stepper.step(&residual, &key.letter);
+        let residual = restart_decided(self.restart.as_deref(), residual, &mut self.norms);
         let transition = Transition { handle: self.keep(skeleton, residual), sources };
         let kept = self.transitions.len() + self.broad.len() + self.moves.len() + self.satisfy.len();
         if kept >= self.limits.transitions {

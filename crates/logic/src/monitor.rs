@@ -189,6 +189,11 @@ impl Monitor {
         self.after
     }
 
+    /// Whether possible states with a verdict restart. With bindings or data, only a certain verdict restarts anything.
+    pub(crate) fn restarts_possible_states(&self) -> bool {
+        self.after == After::Reset && !self.shape.quantified && self.data.is_none()
+    }
+
     /// Returns the formula, in ASCII.
     pub fn text(&self) -> &str {
         &self.text

@@ -118,6 +118,9 @@ impl MonitorSet {
         let limits = self.limits.unwrap_or(CacheLimits::DEFAULT);
         let mut cache = Cache::new(&monitor.compiled.skeleton, limits);
         let start = cache.start(&monitor.compiled.skeleton, 0);
+        if monitor.restarts_possible_states() {
+            cache.restart_at(&start);
+        }
         for (bit, pattern) in monitor.patterns() {
             let name = self.name(&pattern.name);
             let bare = pattern.is_bare() && !monitor.shape.quantified;

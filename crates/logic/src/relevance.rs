@@ -156,7 +156,8 @@ impl Successor {
         let skeleton = &monitor.compiled.skeleton;
         let (bits, unknown) = letter;
         let target = cache.step(skeleton, from, bits, unknown, time);
-        if !cache.may_be_violated(skeleton, &target) {
+        // A possible state that restarts does not show that it was violated.
+        if !cache.may_be_violated(skeleton, &target) && monitor.after != After::Reset {
             return Successor { target, excused: None, may_break: false };
         }
         let may_break = cache.may_break(skeleton, from, bits, unknown, time);

@@ -72,7 +72,7 @@ pub(crate) fn flip_fact(facts: &Facts, fact: &Fact) -> Facts {
 
 /// A state of a formula without quantifiers, and whether the formula was violated on the way there.
 #[derive(Clone)]
-struct Place {
+struct FollowedState {
     point: Point,
     is_broken: bool,
 }
@@ -85,7 +85,7 @@ struct FollowedTrace<'a> {
     letters: Vec<(u64, u64)>,
     times: Vec<Time>,
     /// The places before each position, and the last one.
-    places: Vec<Place>,
+    places: Vec<FollowedState>,
     is_violated: bool,
     /// The outcomes from other states without times, before a position.
     known: FxHashMap<(usize, u32), bool>,
@@ -96,6 +96,9 @@ impl<'a> FollowedTrace<'a> {
         let skeleton = &monitor.compiled.skeleton;
         let mut cache = Cache::new(skeleton, CacheLimits::DEFAULT);
         let start = cache.start(skeleton, 0);
+        if monitor.restarts_possible_states() {
+            cache.restart_at(&start);
+        }
         let mut clock = None;
         let times = trace.iter().map(|facts| {
             clock = facts.time.max(clock);
@@ -103,7 +106,7 @@ impl<'a> FollowedTrace<'a> {
         });
         let times = times.collect();
         let letters = trace.iter().map(|facts| read_letter(monitor, facts, &[])).collect();
-        let places = vec![Place { point: start.clone(), is_broken: false }];
+        let places = vec![FollowedState { point: start.clone(), is_broken: false }];
         let known = FxHashMap::default();
         let mut followed = FollowedTrace { monitor, cache, start, letters, times, places, is_violated: false, known };
         for position in 0..trace.len() {
@@ -117,7 +120,7 @@ impl<'a> FollowedTrace<'a> {
     }
 
     /// Moves a place by a letter at the time of a position.
-    fn step(&mut self, place: &mut Place, position: usize, (bits, unknown): (u64, u64)) {
+    fn step(&mut self, place: &mut FollowedState, position: usize, (bits, unknown): (u64, u64)) {
         let (skeleton, cache, time) = (&self.monitor.compiled.skeleton, &mut self.cache, self.times[position]);
         if let Some(expired) = cache.expire(skeleton, &place.point, time) {
             let verdict = cache.verdict(skeleton, &expired);
@@ -138,7 +141,7 @@ impl<'a> FollowedTrace<'a> {
         };
     }
 
-    fn fails_at_end(&self, place: &Place) -> bool {
+    fn fails_at_end(&self, place: &FollowedState) -> bool {
         let at_end = self.cache.end_verdict(&self.monitor.compiled.skeleton, &place.point);
         place.is_broken || at_end == Verdict::Violated
     }
@@ -157,7 +160,7 @@ impl<'a> FollowedTrace<'a> {
     }
 
     /// Returns whether the formula is violated by the rest of the trace from a place before a position.
-    fn find_outcome(&mut self, mut place: Place, mut position: usize, budget: &mut StepBudget) -> Option<bool> {
+    fn find_outcome(&mut self, mut place: FollowedState, mut position: usize, budget: &mut StepBudget) -> Option<bool> {
         let mut passed: Vec<(usize, u32)> = Vec::new();
         let outcome = loop {
             if place.is_broken {

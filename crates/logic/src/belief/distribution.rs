@@ -175,9 +175,12 @@ impl PointStepper<'_> {
         }
         let verdict = cache.verdict(skeleton, &target);
         let surely = verdict == Verdict::Violated;
-        // A state that may have been violated before stays so; only what is new counts.
-        let maybe =
-            cache.may_be_violated(skeleton, &target) && cache.may_break(skeleton, from, bits, unknown, self.time);
+        // A state that may have been violated before stays so, unless it restarted; only what is new counts.
+        let is_possible = match self.monitor.restarts_possible_states() {
+            true => unknown != 0 || cache.is_uncertain(from),
+            false => cache.may_be_violated(skeleton, &target),
+        };
+        let maybe = is_possible && cache.may_break(skeleton, from, bits, unknown, self.time);
         let target = match self.monitor.after {
             After::Each if surely || maybe => {
                 cache.step_excused(skeleton, from, (bits | self.monitor.excuse, unknown), self.time, !surely)
@@ -207,7 +210,10 @@ impl PointStepper<'_> {
         let mut merged = PointTable::default();
         for mut weighted in std::mem::take(&mut distribution.points) {
             if let Some(point) = self.cache.expire(skeleton, &weighted.point, self.time) {
-                let (surely, maybe) = self.break_of(&point);
+                let (surely, mut maybe) = self.break_of(&point);
+                if self.monitor.restarts_possible_states() && self.cache.is_uncertain(&weighted.point) {
+                    maybe |= self.cache.may_break_by_time(skeleton, &weighted.point, self.time);
+                }
                 weighted.broken = weighted.broken.max(broken_by(surely, maybe));
                 let restarts = self.monitor.after == After::Reset && self.cache.verdict(skeleton, &point).is_definite();
                 weighted.point = if restarts { self.start.clone() } else { point };

@@ -13,7 +13,7 @@ use crate::state::Handle;
 pub(super) type GroupId = u32;
 
 #[derive(Clone, Debug)]
-struct Group {
+struct BeliefGroup {
     distribution: Distribution,
     members: u64,
     /// The group it was merged into; itself if it was not.
@@ -23,7 +23,7 @@ struct Group {
 /// The distributions of the bindings of one formula.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
-    list: Vec<Group>,
+    list: Vec<BeliefGroup>,
     /// Groups in use, by the fingerprint of their distribution.
     places: FxHashMap<u64, GroupId>,
 }
@@ -55,7 +55,7 @@ impl Groups {
             return id;
         }
         let id = self.list.len() as GroupId;
-        self.list.push(Group { distribution, members: 1, forward: id });
+        self.list.push(BeliefGroup { distribution, members: 1, forward: id });
         self.places.insert(fingerprint, id);
         id
     }
@@ -63,7 +63,7 @@ impl Groups {
     /// Returns the groups in use with their members.
     pub(super) fn occupied(&self) -> impl Iterator<Item = (GroupId, u64, &Distribution)> {
         let groups = self.list.iter().enumerate().map(|(id, group)| (id as GroupId, group));
-        let is_occupied = |(id, group): &(GroupId, &Group)| group.forward == *id && group.members > 0;
+        let is_occupied = |(id, group): &(GroupId, &BeliefGroup)| group.forward == *id && group.members > 0;
         groups.filter(is_occupied).map(|(id, group)| (id, group.members, &group.distribution))
     }
 
@@ -98,7 +98,7 @@ impl Groups {
 
 /// Returns a number that equal distributions share, in whatever order their points are.
 fn fingerprint(distribution: &Distribution) -> u64 {
-    let print = |weighted: &WeightedPoint| {
+    let hash_point = |weighted: &WeightedPoint| {
         let mut hasher = FxHasher::default();
         if let Handle::Cached(id) = weighted.point.handle {
             id.hash(&mut hasher);
@@ -107,5 +107,5 @@ fn fingerprint(distribution: &Distribution) -> u64 {
         weighted.point.times.iter().for_each(|time| time.0.hash(&mut hasher));
         hasher.finish()
     };
-    distribution.points.iter().fold(distribution.lost, |sum, weighted| sum.wrapping_add(print(weighted)))
+    distribution.points.iter().fold(distribution.lost, |sum, weighted| sum.wrapping_add(hash_point(weighted)))
 }

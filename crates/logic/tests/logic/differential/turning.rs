@@ -57,6 +57,7 @@ fn turning_labels_match_brute_force() {
         Fragment::Mixed,
         Fragment::Steps,
         Fragment::Timed,
+        Fragment::Unknown,
         Fragment::Quantified,
         Fragment::Ordered,
     ];
