@@ -10,6 +10,7 @@ pub mod comparison;
 mod coverage;
 mod inventory;
 mod join;
+mod noise;
 mod options;
 mod replay;
 pub mod report;
@@ -43,6 +44,7 @@ use lictor_judge::finding::Finding;
 use lictor_judge::session::SessionError;
 use lictor_policy::Suppression;
 use lictor_policy::glob::Glob;
+pub use noise::{FindingNoise, TurningLabel};
 pub use options::AuditOptions;
 pub use sessions::{SessionEvents, sessions};
 
@@ -178,7 +180,8 @@ fn run(
     let is_judged = seen.judged_properties(judge);
     closed.par_iter_mut().for_each(|session| session.withdraw_unjudged(&is_judged));
     let joined = Some(&*joins).filter(|joins| !joins.is_empty());
-    let mut findings = replay::find_witnesses(judge, inputs, &files, &mut closed, options, joined, progress)?;
+    let (mut findings, mut noise) =
+        replay::find_witnesses(judge, inputs, &files, &mut closed, options, joined, progress)?;
     let unjudged: HashSet<&str> = judge
         .properties()
         .iter()
@@ -189,6 +192,8 @@ fn run(
     findings.retain(|finding| !unjudged.contains(finding.property.id.as_str()));
     shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of)?;
     let (findings, known) = split_known(findings, &options.baseline);
+    let is_reported = |rest: &FindingNoise| findings.iter().any(|finding| finding.fingerprint == rest.fingerprint);
+    noise.retain(is_reported);
     let silent_sessions = closed.iter().filter(|session| !session.has_facts).count();
     let mut report = Report {
         policy: judge.policy().clone(),
@@ -201,6 +206,7 @@ fn run(
         coverage: seen.into_coverage(judge, silent_sessions),
         join: joins.report(),
         origin: ReportOrigin::default(),
+        noise,
     };
     mark_accepted(&mut report.findings, judge.suppressions(), options.today);
     Ok(report)

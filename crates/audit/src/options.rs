@@ -30,6 +30,7 @@ pub struct AuditOptions {
     pub(crate) session_key: Option<Text>,
     pub(crate) join: Vec<Input>,
     pub(crate) answers: Option<Arc<AnswerBook>>,
+    pub(crate) noise: bool,
 }
 
 impl Default for AuditOptions {
@@ -46,6 +47,7 @@ impl Default for AuditOptions {
             session_key: None,
             join: Vec::new(),
             answers: None,
+            noise: false,
         }
     }
 }
@@ -117,6 +119,12 @@ impl AuditOptions {
     #[must_use]
     pub fn answers(self, answers: Option<Arc<AnswerBook>>) -> AuditOptions {
         AuditOptions { answers, ..self }
+    }
+
+    /// Sets whether the report names the labels on which each finding rests alone; not by default.
+    #[must_use]
+    pub fn noise(self, noise: bool) -> AuditOptions {
+        AuditOptions { noise, ..self }
     }
 
     /// Returns a decoder for one file.

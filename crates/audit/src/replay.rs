@@ -1,5 +1,7 @@
 //! Replays sessions with a violation from their beginning, for the witnesses.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,6 +11,7 @@ use rayon::prelude::*;
 use super::answers::EventKey;
 use super::closed_session::{ClosedSession, SessionKey};
 use super::join::{JoinCursor, JoinEntries};
+use super::noise::{FindingNoise, find_noise};
 use super::{AuditError, AuditOptions, Progress};
 use crate::report::FileReport;
 use lictor_decode::input::{Chunk, Input};
@@ -31,9 +34,9 @@ pub(super) fn find_witnesses(
     options: &AuditOptions,
     joins: Option<&JoinEntries>,
     progress: &dyn Progress,
-) -> Result<Vec<Finding>, AuditError> {
+) -> Result<(Vec<Finding>, Vec<FindingNoise>), AuditError> {
     let mut suspects: Vec<&mut ClosedSession> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
-    let mut findings = Vec::new();
+    let (mut findings, mut noise) = (Vec::new(), Vec::new());
     let all = suspects.len();
     progress.explained(0, all);
     let mut rest = &mut suspects[..];
@@ -48,7 +51,7 @@ pub(super) fn find_witnesses(
         let (group, later) = rest.split_at_mut(count);
         rest = later;
         let events = read_events(inputs, files, group, options)?;
-        let found: Result<Vec<Vec<Finding>>, SessionError> = group
+        let found: Result<Vec<(Vec<Finding>, Vec<FindingNoise>)>, SessionError> = group
             .par_iter_mut()
             .zip(events)
             .map_init(
@@ -56,10 +59,13 @@ pub(super) fn find_witnesses(
                 |judge, (session, events)| replay_session(judge, session, &events, options, joins),
             )
             .collect();
-        findings.extend(found?.into_iter().flatten());
+        for (mut found, mut rests) in found? {
+            findings.append(&mut found);
+            noise.append(&mut rests);
+        }
         progress.explained(all - rest.len(), all);
     }
-    Ok(findings)
+    Ok((findings, noise))
 }
 
 /// Reads the events of some sessions.
@@ -139,7 +145,7 @@ fn replay_session(
     events: &[Event],
     options: &AuditOptions,
     joins: Option<&JoinEntries>,
-) -> Result<Vec<Finding>, SessionError> {
+) -> Result<(Vec<Finding>, Vec<FindingNoise>), SessionError> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();
@@ -148,12 +154,20 @@ fn replay_session(
     let mut join = joins.map(|joins| (joins, JoinCursor::new(joins, closed.report.name.clone())));
     let (title, file) = (closed.report.name.clone(), Arc::clone(&closed.report.file));
     // The first pass asked what was open; here the same answers count.
-    let observe_answered = |session: &mut Session, judge: &mut Judge, event: &Event| match &options.answers {
-        None => session.observe_alone(judge, event),
-        Some(answers) => {
-            let key = EventKey { file: Arc::clone(&file), session: title.clone(), step: session.steps() + 1 };
-            session.observe_alone(judge, &answers.add_known(&key, event))
+    let judged: RefCell<Vec<Event>> = RefCell::default();
+    let observe_answered = |session: &mut Session, judge: &mut Judge, event: &Event| {
+        let event = match &options.answers {
+            None => Cow::Borrowed(event),
+            Some(answers) => {
+                let key = EventKey { file: Arc::clone(&file), session: title.clone(), step: session.steps() + 1 };
+                answers.add_known(&key, event)
+            }
+        };
+        let findings = session.observe_alone(judge, &event)?;
+        if options.noise {
+            judged.borrow_mut().push(event.into_owned());
         }
+        Ok::<Vec<Finding>, SessionError>(findings)
     };
     let mut observe = |session: &mut Session, judge: &mut Judge, event: &Event| {
         let mut found = Vec::new();
@@ -201,7 +215,8 @@ fn replay_session(
         findings.append(&mut session.tick(judge, now)?);
     }
     findings.append(&mut session.finish(judge)?);
-    Ok(findings)
+    let noise = if options.noise { find_noise(judge, &judged.take(), &findings)? } else { Vec::new() };
+    Ok((findings, noise))
 }
 
 /// Returns the events of a session as they were judged.

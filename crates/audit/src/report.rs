@@ -14,6 +14,7 @@ mod json_layout;
 pub mod jsonl;
 pub mod junit;
 pub mod markdown;
+mod noise;
 mod origin;
 pub mod sarif;
 pub mod text;
@@ -27,6 +28,7 @@ use lictor_logic::Verdict;
 
 use crate::coverage::LogCoverage;
 use crate::join::JoinReport;
+use crate::noise::FindingNoise;
 use lictor_decode::{Fault, Format};
 use lictor_event::order::Gap;
 use lictor_json::Text;
@@ -64,6 +66,8 @@ pub struct Report {
     pub join: JoinReport,
     /// Where the report comes from; an audit leaves it empty, for its caller to fill.
     pub origin: ReportOrigin,
+    /// The labels on which findings rest alone, if they were asked for.
+    pub noise: Vec<FindingNoise>,
 }
 
 /// A file that was read.

@@ -268,6 +268,12 @@ pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) answers: AnswerArgs,
 
+    /// Name for each finding the answers and labels each of which, if it alone were wrong, would turn it
+    ///
+    /// In reports as text and as JSON.
+    #[arg(long)]
+    pub(crate) noise: bool,
+
     /// Format of the report
     #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,

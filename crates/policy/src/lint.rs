@@ -4,6 +4,7 @@
 //! them. Names are compared with what the policy lists.
 
 mod effect;
+mod excuse;
 mod formula;
 mod name;
 
@@ -28,6 +29,7 @@ pub fn lint(policy: &Policy, today: Date) -> Problems {
         linter.check_response(property);
         linter.check_names(property);
         linter.check_needs(property);
+        linter.check_excuses(property);
     }
     check_conflicts(&mut linter, &parsed);
     linter.check_unused_facts(&parsed);

@@ -14,7 +14,7 @@ use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
-use super::view::{FaultView, FileView, OriginView, PropertyView, SessionView, TotalsView, VERSION};
+use super::view::{FaultView, FileView, NoiseView, OriginView, PropertyView, SessionView, TotalsView, VERSION};
 
 /// Writes a report as JSON.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -36,6 +36,8 @@ struct ReportDocument<'a> {
     findings: FindingList<'a>,
     faults: Vec<FaultView<'a>>,
     notes: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    noise: Vec<NoiseView<'a>>,
 }
 
 impl<'a> ReportDocument<'a> {
@@ -53,6 +55,7 @@ impl<'a> ReportDocument<'a> {
             findings: FindingList(report),
             faults: report.faults.iter().map(FaultView::new).collect(),
             notes: describe_notes(report),
+            noise: report.noise.iter().map(NoiseView::new).collect(),
         }
     }
 }

@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use super::fold::{FoldedFindings, fold_findings};
 use super::headline::write_headline;
 use super::inconclusive::describe_notes;
+use super::noise::write_noise;
 use super::origin::describe_origin;
 use super::totals::tally_properties;
 use super::words::{
@@ -85,6 +86,9 @@ pub fn write(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::
         report_text.write_line("")?;
     }
     report_text.write_summary(report)?;
+    if !report.noise.is_empty() {
+        write_noise(&report.noise, &mut report_text.out)?;
+    }
     report_text.out.flush()
 }
 
@@ -92,6 +96,9 @@ pub fn write(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::
 pub fn write_summary(report: &Report, style: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
     let mut report_text = TextReport { out: BufWriter::new(out), style };
     report_text.write_summary(report)?;
+    if !report.noise.is_empty() {
+        write_noise(&report.noise, &mut report_text.out)?;
+    }
     report_text.out.flush()
 }
 

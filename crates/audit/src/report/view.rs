@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::totals::Tally;
 use super::{FileReport, Report, ReportOrigin, SessionReport};
 use crate::coverage::MissingFact;
+use crate::noise::{FindingNoise, TurningLabel};
 use lictor_decode::Fault;
 use lictor_event::order::Gap;
 use lictor_json::Text;
@@ -248,5 +249,36 @@ impl<'a> FaultView<'a> {
             code: fault.code,
             message: &fault.message,
         }
+    }
+}
+
+/// The labels on which a finding rests alone.
+#[derive(Serialize)]
+pub(super) struct NoiseView<'a> {
+    fingerprint: &'a str,
+    complete: bool,
+    turning: Vec<TurningLabelView<'a>>,
+}
+
+#[derive(Serialize)]
+struct TurningLabelView<'a> {
+    step: u32,
+    fact: &'a str,
+    says: &'static str,
+    by: Option<&'a str>,
+    score: Option<f64>,
+}
+
+impl<'a> NoiseView<'a> {
+    pub(super) fn new(noise: &'a FindingNoise) -> NoiseView<'a> {
+        let view = |label: &'a TurningLabel| TurningLabelView {
+            step: label.step,
+            fact: &label.fact,
+            says: label.says.name(),
+            by: label.by.as_deref(),
+            score: label.score,
+        };
+        let turning = noise.turning.iter().map(view).collect();
+        NoiseView { fingerprint: &noise.fingerprint, complete: noise.is_complete, turning }
     }
 }

@@ -165,6 +165,7 @@ fn options(args: &AuditArgs) -> anyhow::Result<AuditOptions> {
         .format(args.input_format.as_deref().map(format).transpose()?)
         .threads(args.jobs)
         .content(args.show_content)
+        .noise(args.noise)
         .as_of(as_of)
         .today(Some(today()))
         .reorder(window(args)?)

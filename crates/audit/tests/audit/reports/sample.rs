@@ -230,6 +230,7 @@ pub(crate) fn small() -> Report {
 
     Report {
         policy: "shopper".into(),
+        noise: Vec::new(),
         origin: ReportOrigin {
             fingerprint: Some("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into()),
             command: Some("lictor audit --policy shopper.yaml shop.jsonl 'logs/help desk.jsonl'".into()),

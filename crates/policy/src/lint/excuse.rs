@@ -1,0 +1,50 @@
+//! Excuses that those can supply whom a property restrains.
+
+use lictor_logic::{FactRole, Monitor};
+
+use super::{Linter, ParsedProperty};
+use crate::FactCase;
+
+/// The kinds of events whose texts the agent, its tools or strangers write.
+const UNTRUSTED: [&str; 5] = ["assistant_message", "tool_call", "tool_result", "retrieval", "handoff"];
+
+impl Linter<'_> {
+    /// Warns of a fact that can only excuse a violation, and that a labeler or a pattern reads out of a text that the
+    /// agent, a tool or a stranger writes: whoever wants the violation writes the excuse.
+    pub(super) fn check_excuses(&mut self, parsed: &ParsedProperty<'_>) {
+        if !parsed.is_own() {
+            return;
+        }
+        let Ok(monitor) = Monitor::with_after(&parsed.arena, parsed.formula, parsed.property.after) else { return };
+        let Some(roles) = monitor.classify_facts() else { return };
+        let mut names: Vec<&str> =
+            roles.iter().filter(|(_, role)| *role == FactRole::Excuse).map(|(atom, _)| &*atom.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let Some(fact) = self.policy.facts.iter().find(|fact| fact.name == name) else { continue };
+            let Some(author) = fact.cases.iter().find_map(find_author) else { continue };
+            let message = format!("`{name}` excuses violations, and is read out of a text that {author} writes");
+            let problem = self.problem_at_word(&parsed.property.place, name, "lint.excuse", message).into_warning();
+            self.problems
+                .add(problem.with_hint("take excuses from approvals, results of checked tools, or your own log"));
+        }
+    }
+}
+
+/// Returns who writes the text that a fact is read out of, if it is someone who may want the excuse.
+fn find_author(case: &FactCase) -> Option<&'static str> {
+    let reads_text = case.ask.is_some() || case.tests.iter().any(|test| test.path == "text");
+    if !reads_text {
+        return None;
+    }
+    match case.on.iter().find(|trigger| UNTRUSTED.contains(&trigger.kind.as_str())) {
+        Some(trigger) => Some(match trigger.kind.as_str() {
+            "tool_result" => "a tool",
+            "retrieval" => "a stranger",
+            _ => "the agent",
+        }),
+        None if case.on.is_empty() => Some("anybody"),
+        None => None,
+    }
+}
