@@ -109,6 +109,7 @@ const EDGES: [(&str, &[&str]); 24] = [
             "lictor-translate",
             "lictor-store",
             "lictor-store-postgres",
+            "lictor-label",
             "lictor-ledger",
             "lictor-warden",
             "lictor-gateway",

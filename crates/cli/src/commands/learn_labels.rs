@@ -27,25 +27,20 @@ pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result
     let name = args.name.clone().or(stem).filter(|name| !name.is_empty()).unwrap_or_else(|| "labels".to_owned());
     let mut options = LearnOptions::new(name);
     options.sources = args.traces.iter().map(Text::from).take(100).collect();
+    let model = LabelModel::train(&examples, &options)?;
     match evaluate_held_out(&examples, &options, args.held_out / 100.0) {
         Ok(evaluations) => write_table(&evaluations, out)?,
-        Err(error) => complaint::note(&format!("no sessions were held out, so there is no table: {error}")),
+        Err(error) => complaint::note(&format!("no table of held-out sessions: {error}")),
     }
-    let model = LabelModel::train(&examples, &options)?;
     let path = &args.output;
     std::fs::write(path, model.to_text()).with_context(|| format!("cannot write {}", path.display()))?;
-    writeln!(
-        out,
-        "wrote {}: {} of {} facts, learnt from {} events",
-        path.display(),
-        model.name(),
-        facts.len(),
-        examples.len()
-    )?;
+    let facts = model.facts().count();
+    let noun = if facts == 1 { "fact" } else { "facts" };
+    writeln!(out, "wrote {}: {facts} {noun}, learnt from {} events", path.display(), examples.len())?;
     Ok(Outcome::Compliant)
 }
 
-/// A fact is named by an event, as holding or not; both at once say nothing.
+/// Returns the facts that an event names, with whether they hold; nothing if it says both or is unclear.
 fn collect_labels(event: &Event) -> BTreeMap<Text, Option<bool>> {
     let mut labels: BTreeMap<Text, Option<bool>> = BTreeMap::new();
     let mut note = |fact: Text, holds: Option<bool>| {

@@ -25,7 +25,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn learn_labels_prints_a_table_and_writes_the_model() {
+fn learn_labels_prints_table_and_writes_model() {
     let folder = tempfile::tempdir().unwrap();
     write_log(folder.path(), 80);
     let output = learn(folder.path(), &["log.jsonl", "-o", "mood.json"]);

@@ -8,13 +8,10 @@ use lictor_json::{Json, Object, Text};
 
 use super::cue::{CUES, NAMES};
 use super::features::FEATURES_VERSION;
-use super::model::{LabelModel, LabelModelError, LabelRow};
+use super::model::{LabelModel, LabelModelError, LabelRow, MAX_NAME_BYTES};
 
 /// How large a model's file may be.
 pub const MAX_MODEL_BYTES: usize = 64 << 20;
-
-/// How long the name of a model or of a fact may be.
-pub(super) const MAX_NAME_BYTES: usize = 256;
 
 /// How many facts a model may have, and how many sources it may name.
 const MAX_LIST: usize = 256;

@@ -15,6 +15,9 @@ pub const ANY_FACT: &str = "*";
 /// How many examples of each value a fact needs.
 pub const MIN_EXAMPLES: usize = 10;
 
+/// How long the name of a model or of a fact may be.
+pub(super) const MAX_NAME_BYTES: usize = 256;
+
 /// Into how many parts the examples are split to find the threshold of a rate of false positives.
 const THRESHOLD_FOLDS: usize = 4;
 
@@ -273,7 +276,7 @@ impl LabelRow {
 
 fn check(options: &LearnOptions) -> Result<(), LabelModelError> {
     let is_share = |share: f64| share > 0.0 && share < 1.0;
-    let mistake = if options.name.is_empty() || options.name.len() > super::file::MAX_NAME_BYTES {
+    let mistake = if options.name.is_empty() || options.name.len() > MAX_NAME_BYTES {
         "a model needs a name of at most 256 bytes"
     } else if !(8..=20).contains(&options.bits) {
         "`bits` must be from 8 to 20"
