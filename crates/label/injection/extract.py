@@ -33,9 +33,13 @@ def write(text, source, family=None, payload=None):
 
 
 def pick(items, most=MOST):
-    """Returns at most so many distinct items, chosen by their hash."""
-    distinct = sorted(set(items), key=lambda item: hashlib.sha256(repr(item).encode()).digest())
-    return distinct[:most]
+    """Returns at most so many distinct items, chosen by their hash; a path is chosen by its place in the package."""
+
+    def rank(item):
+        name = item.relative_to(SITE).as_posix() if isinstance(item, Path) else item
+        return hashlib.sha256(name.encode()).digest()
+
+    return sorted(set(items), key=rank)[:most]
 
 
 def read_json(path):
