@@ -3,6 +3,7 @@
 mod context;
 mod definition;
 mod effect;
+mod erased;
 mod facts;
 mod names;
 mod opinions;
@@ -34,7 +35,7 @@ use lictor_json::Text;
 use lictor_policy::effect::Effects;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
 use lictor_policy::vocabulary::EFFECTS;
-use lictor_recognise::PersonalData;
+use lictor_recognise::{PersonalData, normalize_identifier};
 use opinions::Opinions;
 use prompt::hash_prompt;
 use provenance::Who;
@@ -89,6 +90,9 @@ impl Labeler {
         let Labeler { values, found, purposes, purpose_sources, .. } = self;
         purpose_sources.clear();
         recognise(plan, event, found);
+        if plan.needs.subjects && event.subjects.is_none() && is_made_by_agent(&event.kind) {
+            erased::add_named(&context.erased, event, &mut found.subjects);
+        }
         let annotations = Annotations {
             purposes: match event.purposes.as_deref() {
                 Some(stated) => stated,
@@ -130,7 +134,8 @@ impl Labeler {
         given(plan, event, labels);
         defined(plan, event, annotations, call, tool, labels);
         let (opens, says, defines) = (opens(plan, event), says(plan, event), defines(plan, event));
-        Notes { answers, opens, says, defines, prompt, requests, whose }
+        let erases = erased::find_erased(plan.wants.erasure, labels);
+        Notes { answers, opens, says, defines, prompt, requests, erases, whose }
     }
 
     /// Adds the facts of the event's kind.
@@ -476,9 +481,8 @@ fn is_made_by_agent(kind: &Kind) -> bool {
     matches!(kind, Kind::AssistantMessage | Kind::ToolCall | Kind::ToolResult | Kind::Handoff)
 }
 
-/// Returns a person's identifier in the form in which it is compared: e-mail addresses ignore case.
+/// Returns a person's identifier in the form in which it is compared: e-mail addresses ignore case, telephone numbers
+/// and accounts their grouping.
 pub fn person(identifier: &str) -> Cow<'_, str> {
-    let identifier = identifier.trim();
-    let is_folded = !identifier.contains('@') || !identifier.chars().any(char::is_uppercase);
-    if is_folded { Cow::Borrowed(identifier) } else { Cow::Owned(identifier.to_lowercase()) }
+    normalize_identifier(identifier)
 }

@@ -1,8 +1,9 @@
 //! Audits of whole logs, and their reports.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use lictor::audit::{AuditError, AuditOptions, audit};
+use lictor::audit::{AnswerBook, AuditError, AuditOptions, audit};
 use lictor::decode::Format;
 use lictor::input::{self, Input};
 use lictor::judge::Judge;
@@ -82,8 +83,11 @@ pub(crate) fn audit_logs(
     policy: &Bound<'_, PyAny>,
     wanted: AuditArguments<'_>,
 ) -> PyResult<Report> {
-    let (judge, fingerprint) = Policy::given(policy, |policy| (policy.judge(), policy.fingerprint()))?;
-    let options = wanted.options()?;
+    let given = |policy: &Policy| (policy.judge(), policy.fingerprint(), policy.labelers(false));
+    let (judge, fingerprint, labelers) = Policy::given(policy, given)?;
+    let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
+    let answers = (!labelers.is_empty()).then(|| Arc::new(AnswerBook::new(labelers)));
+    let options = wanted.options()?.answers(answers);
     let mut inputs = match paths.is_empty() {
         true => Vec::new(),
         false => py.detach(|| input::find(&paths, options.input_limits())).map_err(|error| Error::Audit.with(error))?,

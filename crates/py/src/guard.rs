@@ -149,9 +149,12 @@ impl GuardCore {
             return Err(Error::State.with("patience is a number of seconds"));
         }
         let options = GuardOptions::default().patience(Span((patience * 1e9) as u64)).content(content);
-        let wanted = |policy: &Policy| (policy.judge(), policy.fingerprint(), changes_texts(policy.policy()));
-        let (judge, fingerprint, changes_texts) = Policy::given(policy, wanted)?;
-        let guard = Guard::new(judge, options);
+        let wanted = |policy: &Policy| {
+            (policy.judge(), policy.fingerprint(), changes_texts(policy.policy()), policy.labelers(true))
+        };
+        let (judge, fingerprint, changes_texts, labelers) = Policy::given(policy, wanted)?;
+        let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
+        let guard = Guard::new(judge, options).labeled_by(labelers);
         let decider = policy.py().detach(|| match log {
             Some(folder) => Decider::writing(guard, fingerprint, &folder, origin, keep_content),
             None => Ok(Decider::Forgetful(Box::new(guard))),

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use lictor::event::labeler::Labelers;
 use lictor::judge::Judge;
 use lictor::pack;
 use lictor::policy::{FileResolver, LoadedPolicy, Policy as Loadable, Problems, lint};
+use lictor_label::open::{OpenOptions, open_labelers};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -59,6 +61,16 @@ impl Policy {
     /// Returns the loaded policy.
     pub(crate) fn policy(&self) -> &Loadable {
         &self.policy
+    }
+
+    /// Opens the labelers of this policy; drift is watched for events as they happen.
+    pub(crate) fn labelers(&self, is_live: bool) -> Result<Labelers, String> {
+        let options = OpenOptions::default();
+        let opened = open_labelers(&self.policy, &if is_live { options.live() } else { options });
+        let describe = |problems: Vec<lictor::policy::Problem>| {
+            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        opened.map(|opened| opened.labelers).map_err(describe)
     }
 
     /// Returns an independent judge for this policy.

@@ -7,6 +7,7 @@ mod examples;
 mod guard;
 mod histories;
 mod join;
+mod labels;
 mod order;
 mod pages;
 mod records;

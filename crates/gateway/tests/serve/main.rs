@@ -12,6 +12,7 @@ mod doors;
 mod faults;
 mod frameworks;
 mod hostile;
+mod labels;
 mod leaving;
 mod liars;
 mod libraries;

@@ -75,10 +75,7 @@ impl Offence {
     pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
         let mut places: Vec<(Range<usize>, Text)> = Vec::new();
         for span in recogniser.spans(text) {
-            let mut found = PersonalData::default();
-            let part = text.get(span.range.clone()).unwrap_or_default();
-            recogniser.text(part, &mut found);
-            let whose = found.subjects.iter().find(|subject| self.persons.contains(*subject));
+            let whose = span.subject.as_ref().filter(|subject| self.persons.contains(*subject));
             if self.categories.contains(&span.category) {
                 places.push((span.range, span.category));
             } else if let Some(person) = whose {

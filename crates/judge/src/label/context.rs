@@ -16,6 +16,9 @@ use super::whose::Whose;
 /// How many calls may be open at once; the oldest is evicted for the next.
 const MAX_OPEN_CALLS: usize = 1024;
 
+/// How many erased persons are looked for in later texts.
+const MAX_ERASED: usize = 256;
+
 /// What the labeler remembers of one session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
@@ -28,6 +31,8 @@ pub(crate) struct Context {
     pub(super) prompts: Prompts,
     /// The purposes that the last message of the user named.
     pub(super) requested: Vec<Text>,
+    /// The persons whose data was erased, by identifiers that only this session tells: customer numbers, names.
+    pub(super) erased: Vec<Text>,
     /// Whether events are missing, so that a result may answer an unknown call.
     pub(super) is_torn: bool,
 }
@@ -46,6 +51,8 @@ pub(crate) struct Notes {
     pub(super) prompt: Option<u64>,
     /// The purposes that it names as a message of the user.
     pub(super) requests: Option<Vec<Text>>,
+    /// The persons whose data it erases.
+    pub(super) erases: Vec<Text>,
     /// Whose history it belongs to, where some property asks.
     pub(crate) whose: Option<Whose>,
 }
@@ -62,6 +69,8 @@ pub(crate) struct SavedContext {
     prompts: Prompts,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     requested: Vec<Text>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    erased: Vec<Text>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_torn: bool,
 }
@@ -105,6 +114,7 @@ impl Context {
             defined: self.defined.save(),
             prompts: self.prompts.clone(),
             requested: self.requested.clone(),
+            erased: self.erased.clone(),
             is_torn: self.is_torn,
         }
     }
@@ -123,6 +133,7 @@ impl Context {
             defined: DefinedTools::load(&saved.defined),
             prompts: saved.prompts.clone(),
             requested: saved.requested.clone(),
+            erased: saved.erased.clone(),
             is_torn: saved.is_torn,
         }
     }
@@ -178,6 +189,11 @@ impl Context {
         }
         if let Some(requests) = notes.requests {
             self.requested = requests;
+        }
+        for person in notes.erases {
+            if self.erased.len() < MAX_ERASED && !self.erased.contains(&person) {
+                self.erased.push(person);
+            }
         }
         if let Some(whose) = notes.whose {
             self.whose = whose;

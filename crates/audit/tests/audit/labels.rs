@@ -1,0 +1,183 @@
+//! Labelers that an audit asks, and the labels on which its findings rest.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lictor_audit::report::Report;
+use lictor_audit::{AnswerBook, AuditOptions, audit};
+use lictor_decode::input::Input;
+use lictor_event::labeler::{Inquiry, Labeler, Labelers};
+use lictor_event::{Answer, AnswerValue};
+use lictor_judge::Judge;
+use lictor_policy::{FileResolver, Policy};
+
+const POLICY: &str = r#"
+lictor: 1
+name: labels
+facts:
+  approved: {ask: the user approves, of: user_message}
+  complains: {ask: the user complains, of: user_message}
+properties:
+  - {id: approved-first, formula: 'always (tool_call("pay") implies once approved)'}
+  - {id: last-word, formula: 'always (tool_call("pay") implies (not complains since approved))', after: latch}
+  - {id: answered, formula: 'always (complains implies eventually tool_call("pay"))', after: reset}
+"#;
+
+fn judge(policy: &str) -> Judge {
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    Judge::new(&loaded.policy).unwrap()
+}
+
+fn run(policy: &str, log: &str, options: &AuditOptions) -> Report {
+    audit(&mut judge(policy), &[Input::from_bytes("log.jsonl", log.as_bytes().to_vec())], options, &()).unwrap()
+}
+
+/// A user message with what is said of both facts, or a payment.
+#[derive(Clone, Copy)]
+enum Step {
+    Message([bool; 2]),
+    Payment,
+}
+
+const FACTS: [&str; 2] = ["approved", "complains"];
+
+/// Returns a log of sessions, with one label of every session flipped if it has that many.
+fn write_log(sessions: &[Vec<Step>], flipped: Option<usize>) -> String {
+    let mut log = String::new();
+    for (session, steps) in sessions.iter().enumerate() {
+        let mut label = 0;
+        for step in steps {
+            let line = match step {
+                Step::Payment => r#""kind":"tool_call","tool":"pay","args":{}"#.to_owned(),
+                Step::Message(says) => {
+                    let mut says = *says;
+                    for said in &mut says {
+                        *said ^= Some(label) == flipped;
+                        label += 1;
+                    }
+                    let labels = FACTS.iter().zip(says).map(|(fact, says)| match says {
+                        true => format!("{fact:?}"),
+                        false => format!("\"!{fact}\""),
+                    });
+                    format!(r#""kind":"user_message","labels":[{}]"#, labels.collect::<Vec<_>>().join(","))
+                }
+            };
+            writeln!(log, r#"{{"session":"s{session}",{line}}}"#).unwrap();
+        }
+    }
+    log
+}
+
+/// Numbers that are the same everywhere (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+#[test]
+fn noise_names_exactly_the_turning_labels() {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let sessions: Vec<Vec<Step>> = (0..1000)
+        .map(|_| {
+            let length = 1 + numbers.below(7);
+            let step = |numbers: &mut Numbers| match numbers.below(3) {
+                0 => Step::Payment,
+                _ => Step::Message([numbers.below(2) == 0, numbers.below(3) == 0]),
+            };
+            (0..length).map(|_| step(&mut numbers)).collect()
+        })
+        .collect();
+    let report = run(POLICY, &write_log(&sessions, None), &AuditOptions::default().noise(true));
+    assert!(report.findings.len() > 500, "{}", report.findings.len());
+    assert!(report.noise.iter().all(|it| it.is_complete));
+    let named: BTreeMap<&str, BTreeSet<(u32, &str)>> = report
+        .noise
+        .iter()
+        .map(|it| (&*it.fingerprint, it.turning.iter().map(|label| (label.step, label.fact.as_str())).collect()))
+        .collect();
+    let mut expected: BTreeMap<&str, BTreeSet<(u32, &str)>> =
+        report.findings.iter().map(|finding| (&*finding.fingerprint, BTreeSet::new())).collect();
+    // Flip the same label of every session at once: sessions do not depend on each other.
+    for label in 0..14 {
+        let again = run(POLICY, &write_log(&sessions, Some(label)), &AuditOptions::default());
+        let left: BTreeSet<&str> = again.findings.iter().map(|finding| &*finding.fingerprint).collect();
+        for finding in report.findings.iter().filter(|finding| !left.contains(&*finding.fingerprint)) {
+            let session: usize = finding.session[1..].parse().unwrap();
+            let messages = sessions[session].iter().enumerate().filter(|(_, step)| matches!(step, Step::Message(_)));
+            let (place, _) = messages.clone().nth(label / 2).unwrap();
+            expected.get_mut(&*finding.fingerprint).unwrap().insert((place as u32 + 1, FACTS[label % 2]));
+        }
+    }
+    assert_eq!(named, expected);
+}
+
+/// Says yes to texts with "yes", and counts how often it is asked.
+#[derive(Default)]
+struct CountingLabeler(AtomicUsize);
+
+impl Labeler for CountingLabeler {
+    fn version(&self) -> &str {
+        "counting@1"
+    }
+
+    fn answer(&self, inquiry: &Inquiry<'_>) -> Vec<Answer> {
+        self.0.fetch_add(inquiry.questions.len(), Ordering::Relaxed);
+        let is_yes = inquiry.event.text.as_deref().is_some_and(|text| text.contains("yes"));
+        let says = if is_yes { AnswerValue::Yes } else { AnswerValue::No };
+        inquiry.questions.iter().map(|question| Answer::new(question.fact.clone(), says)).collect()
+    }
+}
+
+const ASKING: &str = r#"
+lictor: 1
+name: asking
+labelers: {counting: {service: "http://127.0.0.1:9/label"}}
+facts: {approved: {ask: the user approves, of: user_message, by: counting}}
+properties:
+  - {id: approved-first, formula: 'always (tool_call("pay") implies once approved)', after: latch}
+"#;
+
+const LOG: &str = r#"{"session":"a","kind":"user_message","text":"yes"}
+{"session":"a","kind":"user_message","text":"yes, go on"}
+{"session":"a","kind":"tool_call","tool":"pay","args":{}}
+{"session":"b","kind":"user_message","text":"no"}
+{"session":"b","kind":"tool_call","tool":"pay","args":{}}
+{"session":"b","kind":"user_message","text":"yes, now"}
+"#;
+
+#[test]
+fn audit_asks_what_can_change_a_verdict() {
+    let labeler = Arc::new(CountingLabeler::default());
+    let labelers = Labelers::new([("counting".into(), Arc::clone(&labeler) as _)]);
+    let book = Arc::new(AnswerBook::new(labelers.clone()));
+    let report = run(ASKING, LOG, &AuditOptions::default().answers(Some(Arc::clone(&book))));
+    let broken: Vec<&str> = report.findings.iter().map(|finding| finding.session.as_str()).collect();
+    assert_eq!(broken, ["b"]);
+    // Once approved, it stays so; once it is violated for good, nothing helps.
+    assert_eq!(labeler.0.load(Ordering::Relaxed), 2);
+    let mut kept = AnswerBook::new(labelers);
+    kept.read(&book.write_asked()).unwrap();
+    let again = run(ASKING, LOG, &AuditOptions::default().answers(Some(Arc::new(kept))));
+    assert_eq!(again.findings.len(), 1);
+    assert_eq!(labeler.0.load(Ordering::Relaxed), 2, "known answers are not asked again");
+}
+
+#[test]
+fn answers_file_survives_a_torn_line() {
+    let whole = "{\"file\":\"a\",\"session\":\"s\",\"step\":1,\"answers\":[{\"fact\":\"f\",\"says\":\"yes\"}]}\n";
+    let mut book = AnswerBook::default();
+    book.read(&format!("{whole}{}", &whole[..40])).unwrap();
+    assert_eq!(book.answers().len(), 1);
+    let error = book.read(&format!("{{}}\n{whole}")).unwrap_err();
+    assert!(error.to_string().contains("line 1"), "{error}");
+}

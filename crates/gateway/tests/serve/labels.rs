@@ -1,0 +1,97 @@
+//! Labelers behind the gateway: they are asked before a decision, and nobody else waits for them.
+
+use std::sync::Arc;
+
+use lictor_wire::Api;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::crossing::saying;
+use crate::vendor::{call, path, request};
+use crate::world::{Model, Play, SeenRequest, plan};
+
+/// Returns a policy whose question is asked of a service at this address.
+fn policy(labeler: &Model) -> String {
+    format!(
+        r#"
+lictor: 1
+name: threats
+labelers: {{words: {{service: "http://{}/label", timeout: 20s}}}}
+facts: {{threatens: {{ask: the user threatens somebody, of: user_message, by: words}}}}
+properties:
+  - {{id: no-payment-after-threat, formula: 'always (tool_call("pay") implies not once threatens)', respond: block}}
+"#,
+        labeler.address
+    )
+}
+
+/// Answers a question by a word in the text, in the contract of label services.
+fn answer(seen: &SeenRequest) -> Play {
+    let body: Value = seen.json();
+    let says = if body["text"].as_str().unwrap().contains("or else") { "yes" } else { "no" };
+    let facts = body["questions"].as_array().unwrap().iter();
+    let answers: Vec<Value> = facts.map(|it| json!({"fact": it["fact"], "says": says, "score": 0.9})).collect();
+    Play::json(json!({"answers": answers}).to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gateway_asks_labelers_before_it_decides() {
+    let labeler = Model::start(answer).await;
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let world = plan(&model, &policy(&labeler)).start().await;
+    let paid = world.post(path(Api::Chat), "kind", &request(Api::Chat, "please pay", false)).await;
+    assert!(paid.text().contains("\"pay\""), "{}", paid.text());
+    let blocked = world.post(path(Api::Chat), "rude", &request(Api::Chat, "pay, or else", false)).await;
+    assert!(!blocked.text().contains("\"pay\""), "{}", blocked.text());
+    assert_eq!(labeler.seen().len(), 2, "one question for each message");
+    let records = world.end().await;
+    let answers: Vec<&Value> = records.iter().filter_map(|record| record.get("answers")).collect();
+    assert_eq!(answers.len(), 2);
+    assert_eq!((&answers[1][0]["fact"], &answers[1][0]["says"]), (&json!("threatens"), &json!("yes")));
+    assert!(answers[1][0]["by"].as_str().unwrap().starts_with("words@"), "{answers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_labeler_holds_up_its_session_alone() {
+    let released = Arc::new(Notify::new());
+    let start = Arc::clone(&released);
+    let labeler = Model::start(move |seen| match seen.json()["text"].as_str().unwrap().contains("slow") {
+        // The reply waits until the other session has been served.
+        true => {
+            let mut play = answer(seen);
+            play.pieces = play.pieces.iter().flat_map(|piece| [piece.slice(..1), piece.slice(1..)]).collect();
+            Play { start: Some(Arc::clone(&start)), ..play }
+        }
+        false => answer(seen),
+    })
+    .await;
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let world = Arc::new(plan(&model, &policy(&labeler)).start().await);
+    let slow = tokio::spawn({
+        let world = Arc::clone(&world);
+        async move { world.post(path(Api::Chat), "slow", &request(Api::Chat, "a slow one", false)).await }
+    });
+    while labeler.seen().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let quick = world.post(path(Api::Chat), "quick", &request(Api::Chat, "please pay", false)).await;
+    assert!(quick.text().contains("\"pay\""), "{}", quick.text());
+    assert!(!slow.is_finished(), "its labeler has not answered yet");
+    released.notify_one();
+    let slow = slow.await.unwrap();
+    assert!(slow.text().contains("\"pay\""), "{}", slow.text());
+    Arc::into_inner(world).unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_labeler_leaves_the_fact_unknown() {
+    let labeler = Model::start(|_| Play { status: 500, ..Play::json("{}") }).await;
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let world = plan(&model, &policy(&labeler)).start().await;
+    // Unknown gets the response of the property: it is blocked.
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "please pay", false)).await;
+    assert!(!got.text().contains("\"pay\""), "{}", got.text());
+    let records = world.end().await;
+    let answers: Vec<&Value> = records.iter().filter_map(|record| record.get("answers")).collect();
+    assert_eq!(answers[0][0]["says"], "failed");
+}

@@ -1,0 +1,66 @@
+//! Erased persons in later texts: a customer number or a name identifies nobody by its form, but the session told it.
+
+use lictor_event::{Arguments, Event};
+use lictor_json::Text;
+
+use super::facts::{Labels, NameId};
+use lictor_logic::Value;
+
+/// Shorter identifiers occur in texts by chance.
+const MIN_CHARACTERS: usize = 3;
+
+/// Returns the persons whose data an event erases, by its facts.
+pub(super) fn find_erased(erasure: Option<NameId>, labels: &Labels) -> Vec<Text> {
+    let Some(erasure) = erasure else { return Vec::new() };
+    let persons = labels.iter().filter(|(name, _)| *name == erasure).filter_map(|(_, values)| match values.first() {
+        Some(Value::Text(person)) if person.chars().count() >= MIN_CHARACTERS => Some(Text::new(person)),
+        _ => None,
+    });
+    persons.collect()
+}
+
+/// Adds the erased persons that an event names to those that were recognised.
+pub(super) fn add_named(erased: &[Text], event: &Event, subjects: &mut Vec<Text>) {
+    if erased.is_empty() {
+        return;
+    }
+    let args = event.args.as_ref().map(|args| match args {
+        Arguments::Value(value) => value.to_string(),
+        Arguments::Unparsed(text) => text.to_string(),
+    });
+    let result = event.result.as_ref().map(ToString::to_string);
+    let texts = event.text.iter().map(|text| text.as_str().to_lowercase());
+    let texts: Vec<String> = texts.chain(args.iter().chain(&result).map(|text| text.to_lowercase())).collect();
+    for person in erased.iter().filter(|person| !person.starts_with('*')) {
+        let lower = person.as_str().to_lowercase();
+        if !subjects.contains(person) && texts.iter().any(|text| names(text, &lower)) {
+            subjects.push(person.clone());
+        }
+    }
+}
+
+/// Whether a text contains a name, and not as a part of a longer word or number.
+fn names(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(place, _)| {
+        let (before, after) = (&text[..place], &text[place + name.len()..]);
+        !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erased_person_is_found_as_a_whole_word() {
+        let found = |text: &str| {
+            let event = Event { text: Some(text.into()), ..Event::default() };
+            let mut subjects = Vec::new();
+            add_named(&["customer-17".into(), "Jane Miller".into()], &event, &mut subjects);
+            subjects
+        };
+        assert_eq!(found("The order of Customer-17 is late"), ["customer-17"]);
+        assert_eq!(found("customer-170, jane millers"), [] as [&str; 0]);
+        assert_eq!(found("Write to JANE MILLER."), ["Jane Miller"]);
+    }
+}
