@@ -25,6 +25,9 @@ use lictor_judge::session::{Session, SessionError};
 /// How many events are held in memory at once.
 const MAX_REPLAYED_EVENTS: u64 = 100_000;
 
+/// Findings with their witnesses, and the labels on which they rest if those were asked for.
+type ReplayedFindings = (Vec<Finding>, Vec<FindingNoise>);
+
 /// Returns the findings of the sessions with their witnesses, in the order of the sessions.
 pub(super) fn find_witnesses(
     judge: &Judge,
@@ -34,7 +37,7 @@ pub(super) fn find_witnesses(
     options: &AuditOptions,
     joins: Option<&JoinEntries>,
     progress: &dyn Progress,
-) -> Result<(Vec<Finding>, Vec<FindingNoise>), AuditError> {
+) -> Result<ReplayedFindings, AuditError> {
     let mut suspects: Vec<&mut ClosedSession> = sessions.iter_mut().filter(|session| session.is_suspect).collect();
     let (mut findings, mut noise) = (Vec::new(), Vec::new());
     let all = suspects.len();
@@ -51,7 +54,7 @@ pub(super) fn find_witnesses(
         let (group, later) = rest.split_at_mut(count);
         rest = later;
         let events = read_events(inputs, files, group, options)?;
-        let found: Result<Vec<(Vec<Finding>, Vec<FindingNoise>)>, SessionError> = group
+        let found: Result<Vec<ReplayedFindings>, SessionError> = group
             .par_iter_mut()
             .zip(events)
             .map_init(
@@ -145,7 +148,7 @@ fn replay_session(
     events: &[Event],
     options: &AuditOptions,
     joins: Option<&JoinEntries>,
-) -> Result<(Vec<Finding>, Vec<FindingNoise>), SessionError> {
+) -> Result<ReplayedFindings, SessionError> {
     let mut session = Session::new(judge, closed.report.name.clone());
     if options.content {
         session = session.showing_content();

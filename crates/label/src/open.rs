@@ -96,8 +96,14 @@ pub fn open_labelers(policy: &Policy, options: &OpenOptions) -> Result<OpenedLab
             Ok(Some(labeler)) => list.push((definition.name.clone(), labeler)),
             Ok(None) => {}
             Err(message) => {
+                let (message, hint) = match message.split_once("\nhint: ") {
+                    Some((message, hint)) => (message, Some(hint.to_owned())),
+                    None => (message.as_str(), None),
+                };
                 let message = format!("the labeler `{}` cannot be used: {message}", definition.name);
-                problems.push(Problem::new(&definition.place, "policy.labeler", message));
+                let mut problem = Problem::new(&definition.place, "policy.labeler", message);
+                problem.hint = hint;
+                problems.push(problem);
             }
         }
     }

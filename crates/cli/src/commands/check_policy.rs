@@ -8,6 +8,7 @@ use lictor::judge::Judge;
 use lictor::policy::glob::Glob;
 use lictor::policy::{Policy, RecordPurpose, Tool, lint};
 use lictor::report::escape_hidden;
+use lictor_label::open::{OpenOptions, open_labelers};
 
 use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
 use crate::commands::serve;
@@ -42,6 +43,11 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
     for mistake in &mistakes {
         writeln!(out, "error: {mistake}\n")?;
     }
+    // Models and calibrations are read, and nobody is asked.
+    let unusable = open_labelers(&policy, &OpenOptions::default()).err().unwrap_or_default();
+    for problem in &unusable {
+        writeln!(out, "{problem}\n")?;
+    }
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     let mut is_unread = false;
     if !logs.is_empty() {
@@ -71,7 +77,7 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
         lictor::policy::ProblemLevel::Error => (errors + 1, warnings),
         lictor::policy::ProblemLevel::Warning => (errors, warnings + 1),
     });
-    let (count, errors) = (policy.properties.len(), errors + mistakes.len());
+    let (count, errors) = (policy.properties.len(), errors + mistakes.len() + unusable.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
     let outcome = if errors > 0 { Outcome::Findings } else { Outcome::Compliant };
     Ok(if is_unread { Outcome::Unjudged } else { outcome })
