@@ -11,7 +11,7 @@ use lictor_logic::{Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, F
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
 use crate::monitor_group::{Violation, Violations};
-use crate::saved::RestoreError;
+use crate::restore_error::RestoreError;
 use lictor_json::Text;
 use lictor_policy::Property;
 

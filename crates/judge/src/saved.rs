@@ -1,7 +1,6 @@
 //! Histories across sessions, as data that survives a restart.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 
 use lictor_logic::{BeliefSnapshot, Snapshot, Time};
 use serde::{Deserialize, Serialize};
@@ -66,26 +65,6 @@ impl HistoryKey {
         &self.text
     }
 }
-
-/// Why saved data cannot be restored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestoreError {
-    message: String,
-}
-
-impl RestoreError {
-    pub(crate) fn new(message: impl Into<String>) -> RestoreError {
-        RestoreError { message: message.into() }
-    }
-}
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for RestoreError {}
 
 impl SharedHistories {
     pub(super) fn save(&self, prepared: &PreparedPolicy) -> SavedHistories {
@@ -176,7 +155,7 @@ impl SharedHistories {
 
     /// Restores saved histories, all or none. They replace the present ones of the same key.
     pub(super) fn restore(&mut self, saved: &SavedHistories, prepared: &PreparedPolicy) -> Result<(), RestoreError> {
-        let refuse = |message: String| Err(RestoreError { message });
+        let refuse = |message: String| Err(RestoreError::new(message));
         saved.check_version()?;
         let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
         for saved in &saved.histories {
@@ -204,7 +183,7 @@ impl SharedHistories {
             let (standing, begun) = self.kept[place]
                 .group
                 .migrate(&saved.standing)
-                .map_err(|error| RestoreError { message: format!("the histories are damaged: {error}") })?;
+                .map_err(|error| RestoreError::new(format!("the histories are damaged: {error}")))?;
             let mut trail = Trail::load(Text::default(), &saved.trail, prepared);
             trail.begin(begun);
             restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail, saved.lag));
@@ -226,7 +205,7 @@ impl SavedHistories {
             return Ok(());
         }
         let message = format!("the histories have version {}, this is version {VERSION}", self.version);
-        Err(RestoreError { message })
+        Err(RestoreError::new(message))
     }
 }
 
@@ -263,13 +242,13 @@ impl Judge {
         let standing = self
             .group
             .restore(&saved.standing)
-            .map_err(|error| RestoreError { message: format!("the session was judged by another policy: {error}") })?;
+            .map_err(|error| RestoreError::new(format!("the session was judged by another policy: {error}")))?;
         let mut counts = vec![ViolationCount::default(); self.properties().len()];
         for (id, first, count) in &saved.counts {
             let place = self.properties().iter().position(|property| property.id == *id);
             let Some(tally) = place.and_then(|place| counts.get_mut(place)) else {
                 let message = format!("the session was judged by another policy: it has a property `{id}`");
-                return Err(RestoreError { message });
+                return Err(RestoreError::new(message));
             };
             *tally = ViolationCount { first: *first, count: *count };
         }
@@ -284,7 +263,7 @@ impl Judge {
         let (standing, begun) = self
             .group
             .migrate(&saved.standing)
-            .map_err(|error| RestoreError { message: format!("the session is damaged: {error}") })?;
+            .map_err(|error| RestoreError::new(format!("the session is damaged: {error}")))?;
         let tally = |(place, property): (usize, &std::sync::Arc<lictor_policy::Property>)| {
             let known = saved.counts.iter().find(|(id, ..)| *id == property.id && !begun.contains(&place));
             known.map_or_else(ViolationCount::default, |(_, first, count)| ViolationCount {

@@ -1,3 +1,5 @@
+//! Calibrations are fitted, checked and used.
+
 use lictor_logic::Fact;
 
 use super::simulation::Simulation;

@@ -1,3 +1,5 @@
+//! Drift is found where it is planted, and nowhere else.
+
 use super::super::simulation::{Random, Simulation};
 use super::*;
 use lictor_logic::Fact;

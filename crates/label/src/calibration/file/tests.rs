@@ -1,3 +1,5 @@
+//! Files are read back as they were written, and damaged ones are refused.
+
 use super::super::simulation::Simulation;
 use super::*;
 

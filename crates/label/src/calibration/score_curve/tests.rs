@@ -1,3 +1,5 @@
+//! Curves from scores to chances.
+
 use super::*;
 
 const PROBABILITY: ScoreScale = ScoreScale { is_about_answer: false, is_probability: true };
