@@ -11,6 +11,7 @@ use super::{Judge, SessionState, ViolationCount};
 use crate::history_set::{HistorySet, SharedHistory};
 use crate::label::Owner;
 use crate::label::{Context, SavedContext};
+use crate::restore_error::RestoreError;
 use crate::trail::{SavedTrail, Trail};
 use lictor_json::Text;
 use lictor_policy::History;
