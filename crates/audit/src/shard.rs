@@ -79,7 +79,7 @@ struct OpenSession {
     /// Whether some event was out of order.
     is_unordered: bool,
     /// The events that questions to labelers may look back at.
-    recent: VecDeque<Event>,
+    recent: Option<Box<VecDeque<Event>>>,
     /// Whether some event had a fact that a property asks for.
     has_facts: bool,
     /// How many bytes its sayings take in memory, and where they are if they are not.
@@ -253,15 +253,19 @@ impl Shard {
         let window = self.judge.question_window();
         match self.judge.questions(&open.state, &event) {
             Ok(questions) if questions.is_empty() => {}
-            Ok(questions) => event = answers.ask(key, event, open.recent.make_contiguous(), &questions),
+            Ok(questions) => {
+                let before = open.recent.as_mut().map(|recent| &*recent.make_contiguous()).unwrap_or_default();
+                event = answers.ask(key, event, before, &questions);
+            }
             Err(error) => {
                 self.failure.get_or_insert(error);
             }
         }
         if window > 0 {
-            open.recent.push_back(event.clone().into_owned());
-            if open.recent.len() > window {
-                open.recent.pop_front();
+            let recent = open.recent.get_or_insert_default();
+            recent.push_back(event.clone().into_owned());
+            if recent.len() > window {
+                recent.pop_front();
             }
         }
         event
@@ -412,7 +416,7 @@ impl Shard {
                 numbers: ReorderBuffer::default(),
                 gaps: Vec::new(),
                 is_unordered: false,
-                recent: VecDeque::new(),
+                recent: None,
                 has_facts: false,
                 sayings: 0,
                 spooled: None,

@@ -49,7 +49,8 @@ impl Judge {
     /// Advances the state of a session by an event.
     pub(crate) fn add_event(&mut self, state: &mut SessionState, event: &Event) {
         let labeled = self.label(state, event);
-        let (mut violations, _) = self.read_with_risks(&mut state.standing, &mut state.beliefs, &labeled);
+        let (mut violations, _) =
+            self.read_with_risks(&mut state.standing, &mut state.beliefs, &state.counts, &labeled);
         state.spare_lost(&mut violations);
         state.take(labeled.notes, &violations);
         self.recycle(labeled.labels, labeled.observation);
@@ -86,7 +87,7 @@ impl Judge {
         let mut violations = Violations::default();
         self.group.tick(&mut state.standing, now, &self.provers.prepared, &mut violations);
         let risks = self.risks.tick(&mut state.beliefs, now);
-        self.risks.weigh(&mut violations, &risks);
+        self.risks.weigh(&mut violations, &risks, &state.counts);
         state.spare_lost(&mut violations);
         state.count(&violations);
         violations

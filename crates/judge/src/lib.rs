@@ -155,12 +155,13 @@ impl Judge {
         violations
     }
 
-    /// Advances a state and its beliefs by an event. Returns what the event violates, and the properties with a risk,
+    /// Advances a state and its beliefs by an event; `counts` are the violations before it. Returns what the event violates, and the properties with a risk,
     /// by number, for which that is unknown.
     pub(crate) fn read_with_risks(
         &mut self,
         standing: &mut TraceState,
         beliefs: &mut [Belief],
+        counts: &[ViolationCount],
         event: &LabeledEvent,
     ) -> (Violations, Vec<usize>) {
         let mut violations = self.read(standing, event);
@@ -169,7 +170,7 @@ impl Judge {
         }
         let plan = &self.provers.prepared.plan;
         let risks = self.risks.read(beliefs, &event.labels, event.observation.time, plan);
-        let unknown = self.risks.weigh(&mut violations, &risks);
+        let unknown = self.risks.weigh(&mut violations, &risks, counts);
         (violations, unknown)
     }
 

@@ -34,7 +34,7 @@ pub(super) fn prepare(
                     (has(&arena, formula, &Node::measures_time), has(&arena, formula, &counts_positions));
                 if let Some(threshold) = property.risk {
                     match BeliefMonitor::new(monitor.clone()) {
-                        Ok(belief) => risks.add(number, threshold, belief),
+                        Ok(belief) => risks.add(number, property, threshold, belief),
                         Err(error) => {
                             problems.push(Problem::new(&property.place, "policy.risk", error.to_string()));
                         }

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Fact, Facts, Time};
+use lictor_logic::{After, Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Fact, Facts, Time};
 
 use crate::finding::DecidedBy;
 use crate::label::{Labels, Plan};
 use crate::monitor_group::{Violation, Violations};
 use crate::restore_error::RestoreError;
+use crate::state::ViolationCount;
 use lictor_json::Text;
 use lictor_policy::Property;
 
@@ -27,6 +28,8 @@ struct RiskProperty {
     property: usize,
     /// The risk from which on an event violates it.
     threshold: Chance,
+    /// Whether its first violation is final.
+    is_latched: bool,
     monitor: BeliefMonitor,
 }
 
@@ -41,8 +44,9 @@ pub(crate) struct EventRisk {
 
 impl RiskGroup {
     /// Adds a property by its number.
-    pub(crate) fn add(&mut self, property: usize, threshold: Chance, monitor: BeliefMonitor) {
-        self.properties.push(RiskProperty { property, threshold, monitor });
+    pub(crate) fn add(&mut self, number: usize, property: &Property, threshold: Chance, monitor: BeliefMonitor) {
+        let is_latched = property.after == After::Latch;
+        self.properties.push(RiskProperty { property: number, threshold, is_latched, monitor });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -55,7 +59,7 @@ impl RiskGroup {
     }
 
     /// Returns the beliefs before the first event.
-    pub(crate) fn start(&self) -> Vec<Belief> {
+    pub(crate) fn start(&self) -> Box<[Belief]> {
         self.properties.iter().map(|it| it.monitor.start()).collect()
     }
 
@@ -123,7 +127,7 @@ impl RiskGroup {
         &mut self,
         saved: &[(Text, BeliefSnapshot)],
         properties: &[Arc<Property>],
-    ) -> Result<Vec<Belief>, RestoreError> {
+    ) -> Result<Box<[Belief]>, RestoreError> {
         let restored = self.properties.iter_mut().map(|it| {
             let id = &properties[it.property].id;
             let refuse = |why: &str| RestoreError::new(format!("the chances of `{id}` cannot be restored: {why}"));
@@ -134,7 +138,7 @@ impl RiskGroup {
     }
 
     /// Restores beliefs of another policy; those of other formulas start anew.
-    pub(crate) fn migrate(&mut self, saved: &[(Text, BeliefSnapshot)], properties: &[Arc<Property>]) -> Vec<Belief> {
+    pub(crate) fn migrate(&mut self, saved: &[(Text, BeliefSnapshot)], properties: &[Arc<Property>]) -> Box<[Belief]> {
         let migrated = self.properties.iter_mut().map(|it| {
             let id = &properties[it.property].id;
             let known = saved.iter().find(|(name, _)| name == id);
@@ -144,8 +148,13 @@ impl RiskGroup {
     }
 
     /// Replaces what the monitors found of properties with a risk by what their risks say. Returns the properties, by
-    /// number, for which that is unknown.
-    pub(crate) fn weigh(&self, violations: &mut Violations, risks: &[EventRisk]) -> Vec<usize> {
+    /// number, for which that is unknown. `counts` are the violations before.
+    pub(crate) fn weigh(
+        &self,
+        violations: &mut Violations,
+        risks: &[EventRisk],
+        counts: &[ViolationCount],
+    ) -> Vec<usize> {
         if self.is_empty() {
             return Vec::new();
         }
@@ -153,7 +162,10 @@ impl RiskGroup {
         violations.broken = others;
         let mut unknown = Vec::new();
         for EventRisk { place, by, risk } in risks.iter().copied() {
-            let RiskProperty { property, threshold, .. } = &self.properties[place];
+            let RiskProperty { property, threshold, is_latched, .. } = &self.properties[place];
+            if *is_latched && counts[*property].count > 0 {
+                continue;
+            }
             if risk.least >= *threshold {
                 let same = literal.iter().filter(|it| it.property == *property && it.by == by);
                 let before = violations.broken.len();

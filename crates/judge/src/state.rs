@@ -14,7 +14,7 @@ pub struct SessionState {
     pub(crate) judge: Identity,
     pub(crate) standing: TraceState,
     /// The beliefs of the properties with a risk.
-    pub(crate) beliefs: Vec<Belief>,
+    pub(crate) beliefs: Box<[Belief]>,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,

@@ -32,7 +32,7 @@ pub(crate) struct Context {
     /// The purposes that the last message of the user named.
     pub(super) requested: Vec<Text>,
     /// The persons whose data was erased, by identifiers that only this session tells: customer numbers, names.
-    pub(super) erased: Vec<Text>,
+    pub(super) erased: Box<[Text]>,
     /// Whether events are missing, so that a result may answer an unknown call.
     pub(super) is_torn: bool,
 }
@@ -114,7 +114,7 @@ impl Context {
             defined: self.defined.save(),
             prompts: self.prompts.clone(),
             requested: self.requested.clone(),
-            erased: self.erased.clone(),
+            erased: self.erased.to_vec(),
             is_torn: self.is_torn,
         }
     }
@@ -133,7 +133,7 @@ impl Context {
             defined: DefinedTools::load(&saved.defined),
             prompts: saved.prompts.clone(),
             requested: saved.requested.clone(),
-            erased: saved.erased.clone(),
+            erased: saved.erased.clone().into(),
             is_torn: saved.is_torn,
         }
     }
@@ -190,10 +190,13 @@ impl Context {
         if let Some(requests) = notes.requests {
             self.requested = requests;
         }
-        for person in notes.erases {
-            if self.erased.len() < MAX_ERASED && !self.erased.contains(&person) {
-                self.erased.push(person);
-            }
+        if !notes.erases.is_empty() {
+            let mut erased = std::mem::take(&mut self.erased).into_vec();
+            erased.extend(notes.erases);
+            erased.sort_unstable();
+            erased.dedup();
+            erased.truncate(MAX_ERASED);
+            self.erased = erased.into();
         }
         if let Some(whose) = notes.whose {
             self.whose = whose;

@@ -26,7 +26,7 @@ pub struct Proposal {
     /// The state after the event.
     pub(super) standing: TraceState,
     /// The beliefs after the event.
-    pub(super) beliefs: Vec<Belief>,
+    pub(super) beliefs: Box<[Belief]>,
     pub(super) labeled: LabeledEvent,
     pub(super) violations: Violations,
     /// The event as witnesses describe it.

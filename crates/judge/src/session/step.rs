@@ -17,7 +17,8 @@ impl Session {
         let mut standing = self.spare.take().unwrap_or_else(|| self.state.standing.clone());
         let (labeled, step) = (judge.label(&self.state, event), self.state.steps + 1);
         let mut beliefs = self.state.beliefs.clone();
-        let (mut violations, mut unweighed) = judge.read_with_risks(&mut standing, &mut beliefs, &labeled);
+        let (mut violations, mut unweighed) =
+            judge.read_with_risks(&mut standing, &mut beliefs, &self.state.counts, &labeled);
         let mut doubts = self.state.spare_lost(&mut violations);
         let (labels, notes) = (&labeled.labels, &labeled.notes);
         let whose = notes.whose.as_ref().unwrap_or(self.state.whose());
@@ -127,8 +128,8 @@ impl Session {
         self.renew();
         self.is_torn = false;
         let labeled = judge.label(&self.state, event);
-        let SessionState { standing, beliefs, .. } = &mut self.state;
-        let (mut violations, _) = judge.read_with_risks(standing, beliefs, &labeled);
+        let SessionState { standing, beliefs, counts, .. } = &mut self.state;
+        let (mut violations, _) = judge.read_with_risks(standing, beliefs, counts, &labeled);
         self.state.spare_lost(&mut violations);
         let LabeledEvent { notes, mut labels, observation } = labeled;
         self.state.take(notes, &violations);

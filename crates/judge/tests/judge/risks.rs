@@ -76,6 +76,15 @@ fn risk_adds_up_over_the_session() {
 }
 
 #[test]
+fn latched_risk_is_reported_once() {
+    let mut judge = JUDGE.fork();
+    let mut session = Session::new(&mut judge, "s");
+    session.observe(&mut judge, &message(vec![threatens(AnswerValue::Yes, Some(0.5))])).unwrap();
+    let found: Vec<usize> = (0..3).map(|_| session.observe(&mut judge, &payment()).unwrap().len()).collect();
+    assert_eq!(found, [1, 0, 0]);
+}
+
+#[test]
 fn unlikely_yes_is_no_violation() {
     let mut guard = guard();
     guard.decide(message(vec![threatens(AnswerValue::Yes, Some(0.1))]), None);
