@@ -31,7 +31,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::report::{FileReport, Report, ReportOrigin};
-pub use answers::{AnswerBook, AnswersError};
+pub use answers::AnswerBook;
 use coverage::SeenFacts;
 pub use coverage::{LogCoverage, MissingFact, RecordedContent, UnexercisedProperty, UnknownFact};
 pub use inventory::{Inventory, ToolUse, take_inventory};

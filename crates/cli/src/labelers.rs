@@ -1,75 +1,75 @@
 //! Opens the labelers of a policy, and the file with their answers.
 
-use std::fs::OpenOptions as FileOptions;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use lictor::audit::AnswerBook;
+use lictor::event::labeler::Labelers;
 use lictor::policy::Policy;
+use lictor_label::cache::AnswerFile;
 use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
 
 use crate::args::AnswerArgs;
 use crate::{complaint, policies};
 
-/// The answers of an audit, and those who are asked for missing ones.
-pub(crate) struct AuditAnswers {
-    pub(crate) book: Arc<AnswerBook>,
-    opened: OpenedLabelers,
+/// Opens the labelers of a policy for logs, with the file that keeps their answers. A person is asked at a terminal.
+pub(crate) fn open_for_logs(args: &AnswerArgs, policy: &Policy) -> anyhow::Result<OpenedLabelers> {
+    let mut options = OpenOptions::default();
+    if std::io::stdin().is_terminal() {
+        options = options.person();
+    }
+    if args.no_ask {
+        options = options.offline();
+    }
+    if let Some(path) = &args.answers {
+        ensure!(!args.no_ask || path.exists(), "--no-ask: there are no answers in {}", path.display());
+        options = options.store(Arc::new(open_file(path)?));
+    }
+    let mut opened = open_with(policy, &options)?;
+    // Without a file of answers nobody can answer offline.
+    if args.no_ask && args.answers.is_none() {
+        opened.labelers = opened.labelers.without_asking();
+    }
+    Ok(opened)
 }
 
-impl AuditAnswers {
-    /// Opens the labelers of a policy and reads the file with answers; none if there is neither.
-    pub(crate) fn open(args: &AnswerArgs, policy: &Policy) -> anyhow::Result<Option<AuditAnswers>> {
-        if policy.labelers.is_empty() && args.answers.is_none() {
-            return Ok(None);
-        }
-        let options = OpenOptions::default();
-        let options = if std::io::stdin().is_terminal() { options.person() } else { options };
-        let mut opened = open_with(policy, &options)?;
-        if args.no_ask {
-            opened.labelers = opened.labelers.without_asking();
-        }
-        let mut book = AnswerBook::new(opened.labelers.clone());
-        if let Some(path) = args.answers.as_deref().filter(|path| path.exists()) {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            book.read(&text).with_context(|| format!("{}", path.display()))?;
-        }
-        Ok(Some(AuditAnswers { book: Arc::new(book), opened }))
-    }
-
-    /// Adds new answers to the file, and says what was asked.
-    pub(crate) fn save(&self, path: Option<&Path>, is_quiet: bool) -> anyhow::Result<()> {
-        let asked = self.book.asked_events();
-        if let Some(path) = path.filter(|_| asked > 0) {
-            let file = FileOptions::new().create(true).append(true).open(path);
-            let added = file.and_then(|mut file| file.write_all(self.book.write_asked().as_bytes()));
-            added.with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        if is_quiet {
-            return Ok(());
-        }
-        if asked > 0 {
-            complaint::note(&format!("labelers were asked about {asked} events"));
-        }
-        for (name, counts) in self.opened.counts() {
-            let failures: Vec<String> =
-                counts.failures().map(|(why, count)| format!("{count} {}", why.name())).collect();
-            if !failures.is_empty() {
-                let failures = failures.join(", ");
-                complaint::warn(&format!("{name}: questions without an answer, which count as unknown: {failures}"));
-            }
-        }
-        Ok(())
-    }
+fn open_file(path: &Path) -> anyhow::Result<AnswerFile> {
+    let file = AnswerFile::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    ensure!(
+        !file.is_foreign(),
+        "{} is no file of answers; nothing was written to it\nhint: name another file, which need not exist",
+        path.display()
+    );
+    Ok(file)
 }
 
 /// Opens the labelers of a policy for events as they happen.
-pub(crate) fn open_live(policy: &Policy) -> anyhow::Result<OpenedLabelers> {
-    open_with(policy, &OpenOptions::default().live())
+pub(crate) fn open_live(policy: &Policy) -> anyhow::Result<Labelers> {
+    Ok(open_with(policy, &OpenOptions::default().live())?.labelers)
 }
 
 fn open_with(policy: &Policy, options: &OpenOptions) -> anyhow::Result<OpenedLabelers> {
     open_labelers(policy, options).map_err(|problems| policies::unusable(&problems))
+}
+
+/// Says what was asked, and which questions stayed without an answer.
+pub(crate) fn note_asked(opened: &OpenedLabelers, book: &AnswerBook) {
+    let asked = book.asked_events();
+    if asked > 0 {
+        complaint::note(&format!("labelers were asked about {asked} events"));
+    }
+    warn_of_failures(opened);
+}
+
+/// Warns of questions without an answer.
+pub(crate) fn warn_of_failures(opened: &OpenedLabelers) {
+    for (name, counts) in opened.counts() {
+        let failures: Vec<String> = counts.failures().map(|(why, count)| format!("{count} {}", why.name())).collect();
+        if !failures.is_empty() {
+            let failures = failures.join(", ");
+            complaint::warn(&format!("{name}: questions without an answer, which count as unknown: {failures}"));
+        }
+    }
 }

@@ -75,7 +75,7 @@ fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result
 /// Returns a guard for a policy, with the options of the arguments.
 pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
     let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
-    Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers::open_live(policy)?.labelers))
+    Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers::open_live(policy)?))
 }
 
 /// Returns the guard options of the arguments.

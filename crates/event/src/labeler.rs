@@ -161,9 +161,11 @@ impl Labelers {
         !self.is_silent && self.list.iter().any(|(known, labeler)| known == name && labeler.is_asked())
     }
 
-    /// Adds to the answers that an event brings along what their labelers know, such as their chances.
+    /// Adds to the answers that an event brings along what their labelers know: their chances. A chance that the event
+    /// itself claims does not count.
     pub fn complete(&self, event: &mut Event) {
         if !event.answers.is_empty() {
+            event.answers.iter_mut().for_each(|answer| answer.chance = None);
             self.list.iter().for_each(|(_, labeler)| labeler.complete(event));
         }
     }

@@ -36,6 +36,18 @@ impl Judge {
         }
     }
 
+    /// Returns all open questions about the next event of a session, whether they can change a verdict or not.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn all_questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
+        match self.owns(state) {
+            true => Ok(self.find_questions(state, event, false)),
+            false => Err(SessionError::foreign_judge(None)),
+        }
+    }
+
     /// How many events before a question looks back at most.
     pub fn question_window(&self) -> usize {
         let windows = self.prepared().plan.questions.iter().map(|(_, question)| question.window as usize);

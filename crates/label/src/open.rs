@@ -16,7 +16,7 @@ use crate::calibrated::CalibratedLabeler;
 use crate::calibration::Calibration;
 use crate::connection::{ConnectionOptions, LabelerError};
 use crate::endpoint::{EndpointLabeler, EndpointOptions};
-use crate::learnt::{LabelModel, LearntLabeler};
+use crate::learnt::{ANY_FACT, LabelModel, LearntLabeler};
 use crate::meter::LabelCounts;
 use crate::person::PersonLabeler;
 use crate::service::{PresidioLabeler, PresidioOptions, ServiceLabeler, ServiceOptions};
@@ -28,6 +28,7 @@ pub struct OpenOptions {
     store: Option<Arc<dyn AnswerStore>>,
     has_person: bool,
     is_live: bool,
+    is_offline: bool,
 }
 
 impl OpenOptions {
@@ -43,6 +44,12 @@ impl OpenOptions {
         OpenOptions { is_live: true, ..self }
     }
 
+    /// Sets that nobody is asked: only answers in the store count.
+    #[must_use]
+    pub fn offline(self) -> OpenOptions {
+        OpenOptions { is_offline: true, ..self }
+    }
+
     /// Sets that a person sits at the terminal and can be asked. Nobody is, by default: the facts stay unknown.
     #[must_use]
     pub fn person(self) -> OpenOptions {
@@ -52,10 +59,10 @@ impl OpenOptions {
 
 impl fmt::Debug for OpenOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OpenOptions { store, has_person, is_live } = self;
+        let OpenOptions { store, has_person, is_live, is_offline } = self;
         let mut shown = f.debug_struct("OpenOptions");
         shown.field("store", &store.is_some()).field("has_person", has_person);
-        shown.field("is_live", is_live).finish()
+        shown.field("is_live", is_live).field("is_offline", is_offline).finish()
     }
 }
 
@@ -152,11 +159,7 @@ fn open_labeler(
             let own = |calls| Arc::new(Budget::new(limits(policy, Some(calls))));
             let budget = definition.calls_per_hour.map_or_else(|| Arc::clone(shared), own);
             metered.push((definition.name.clone(), MeteredSource(Arc::clone(&asked))));
-            let cache = AnswerCache::new(Arc::new(BudgetedLabeler::new(asked, budget)));
-            Some(Arc::new(match &options.store {
-                Some(store) => cache.store(Arc::clone(store)),
-                None => cache,
-            }))
+            Some(options.remember(Arc::new(BudgetedLabeler::new(asked, budget))))
         }
         (None, LabelerSource::Learnt(model)) => {
             let reference = match model.starts_with("builtin:") {
@@ -164,9 +167,13 @@ fn open_labeler(
                 false => folder.join(model.as_str()).display().to_string(),
             };
             let model = LabelModel::load(&reference).map_err(|error| error.to_string())?;
-            Some(Arc::new(LearntLabeler::new(model)))
+            check_model(policy, name, &model)?;
+            let labeler: Arc<dyn Labeler> = Arc::new(LearntLabeler::new(model));
+            Some(if options.store.is_some() { options.remember(labeler) } else { labeler })
         }
-        (None, LabelerSource::Person) if options.has_person => Some(Arc::new(PersonLabeler::at_terminal(name))),
+        (None, LabelerSource::Person) if options.has_person => {
+            Some(options.remember(Arc::new(PersonLabeler::at_terminal(name))))
+        }
         (None, _) => None,
     };
     let Some(file) = &definition.calibration else { return Ok(labeler) };
@@ -183,6 +190,27 @@ fn open_labeler(
     Ok(Some(Arc::new(if options.is_live { calibrated.watching() } else { calibrated })))
 }
 
+impl OpenOptions {
+    /// Returns a labeler that remembers its answers.
+    fn remember(&self, labeler: Arc<dyn Labeler>) -> Arc<dyn Labeler> {
+        let cache = AnswerCache::new(labeler);
+        let cache = match &self.store {
+            Some(store) => cache.store(Arc::clone(store)),
+            None => cache,
+        };
+        Arc::new(if self.is_offline { cache.offline() } else { cache })
+    }
+}
+
+/// Checks that a model was learnt for the facts that it is asked for.
+fn check_model(policy: &Policy, labeler: &str, model: &LabelModel) -> Result<(), String> {
+    let known: Vec<&str> = model.facts().map(|(fact, _, _)| fact).collect();
+    match facts_by(policy, labeler).find(|fact| !known.contains(fact) && !known.contains(&ANY_FACT)) {
+        Some(fact) => Err(format!("it was not learnt for `{fact}`\nhint: it knows {}", known.join(", "))),
+        None => Ok(()),
+    }
+}
+
 fn read_calibration(path: &Path) -> Result<Calibration, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Calibration::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
@@ -196,9 +224,15 @@ fn check_risks(policy: &Policy, labeler: &str, calibration: &Calibration) -> Res
         let mut names = Vec::new();
         collect_names(&arena, formula, &mut names);
         for fact in facts_by(policy, labeler).filter(|fact| names.iter().any(|name| name == fact)) {
+            if !calibration.facts().any(|(known, _)| known == fact) {
+                return Err(format!(
+                    "`{}` has a risk, and the calibration has no `{fact}`\nhint: fit it on answers to `{fact}`",
+                    property.id
+                ));
+            }
             if !calibration.has_passed(fact) {
                 return Err(format!(
-                    "`{}` has a risk, and the calibration did not pass its check for `{fact}`; \
+                    "`{}` has a risk, and the calibration did not pass its check for `{fact}`\nhint: \
                      label more examples and fit it again, or leave out `risk`",
                     property.id
                 ));

@@ -9,7 +9,9 @@ use super::values::FormatNameParser;
 /// Where answers come from.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AnswerArgs {
-    /// File with the answers of labelers: read if it exists; answers that are missing are asked for and added to it
+    /// File that keeps the answers of labelers: what is in it is not asked again
+    ///
+    /// An answer counts for the same text, question and version of the labeler only.
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
 
@@ -28,9 +30,19 @@ pub(crate) struct LabelArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) policy: Option<String>,
 
-    /// File for the answers: those in it are not asked again
-    #[arg(long, value_name = "FILE", default_value = "answers.jsonl")]
-    pub(crate) answers: PathBuf,
+    /// File that keeps the answers: what is in it is not asked again
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+
+    /// Write the events with their answers to this file, which must not exist
+    ///
+    /// With the truth added by hand it is a sample for `lictor learn calibration`.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Ask every question about every event, not only what can still change a verdict
+    #[arg(long)]
+    pub(crate) all: bool,
 
     /// Format of the logs, instead of detecting it
     #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
@@ -39,8 +51,4 @@ pub(crate) struct LabelArgs {
     /// Member by which records name their session, instead of the usual ones
     #[arg(long, value_name = "PATH")]
     pub(crate) session_key: Option<String>,
-
-    /// Number of threads, each of which asks one question at a time; default: one per core
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
 }

@@ -11,9 +11,10 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AuditOptions, audit};
+use lictor::audit::{AnswerBook, AuditOptions, audit};
 use lictor::decode::Format;
 use lictor::input::Input;
 use lictor::json::Text;
@@ -27,7 +28,7 @@ use lictor::skew::SkewedPolicy;
 use crate::args::{AuditArgs, ReportFormat};
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::labelers::AuditAnswers;
+use crate::labelers;
 use crate::ledger_log;
 use crate::policies;
 use crate::render::paint::Paint;
@@ -48,8 +49,9 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let mut limits = lictor_logic::CacheLimits::DEFAULT;
     limits.rows = args.max_rows;
     let mut judge = Judge::with_limits(judged, limits).map_err(|problems| policies::unusable(&problems))?;
-    let answers = AuditAnswers::open(&args.answers, &policy)?;
-    let options = options(args)?.answers(answers.as_ref().map(|answers| answers.book.clone()));
+    let opened = labelers::open_for_logs(&args.answers, &policy)?;
+    let book = (!opened.labelers.is_empty()).then(|| Arc::new(AnswerBook::new(opened.labelers.clone())));
+    let options = options(args)?.answers(book.clone());
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
     if let Some(path) = &args.output {
         output::refuse_input(path, args, inputs.iter().chain(options.joined_inputs()))?;
@@ -60,9 +62,8 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let bar = progress::AuditProgress::new(&inputs, args.quiet);
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
-    if let Some(answers) = &answers {
-        // What was answered before something failed is kept.
-        answers.save(args.answers.answers.as_deref(), args.quiet)?;
+    if let Some(book) = book.filter(|_| !args.quiet) {
+        labelers::note_asked(&opened, &book);
     }
     let mut report = result.inspect_err(complain_without_events)?;
     report.origin.fingerprint = Some(policy.fingerprint().into());

@@ -46,7 +46,12 @@ fn collect_labels(event: &Event) -> BTreeMap<Text, Option<bool>> {
     let mut note = |fact: Text, holds: Option<bool>| {
         labels.entry(fact).and_modify(|known| *known = known.filter(|known| Some(*known) == holds)).or_insert(holds);
     };
-    event.labels.iter().for_each(|label| note(label.clone(), Some(true)));
+    for label in &event.labels {
+        match label.strip_prefix('!') {
+            Some(denied) => note(denied.into(), Some(false)),
+            None => note(label.clone(), Some(true)),
+        }
+    }
     event.facts.iter().for_each(|fact| note(Text::from(fact.to_string()), Some(true)));
     for answer in &event.answers {
         let holds = match answer.says {

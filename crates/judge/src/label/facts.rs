@@ -17,7 +17,7 @@ pub(crate) struct Labels {
     pub(crate) unknown: Vec<(NameId, Vec<Option<Value>>)>,
     /// The facts of which a labeler's answer has a chance. As it was said, the answer is among the others, too. They
     /// belong to one event and are not kept with it.
-    choices: Vec<(NameId, Vec<Value>, Chance)>,
+    choices: Vec<(NameId, Vec<Value>, Option<Chance>)>,
 }
 
 /// A place between the facts of one event and those of the next.
@@ -62,20 +62,21 @@ impl Labels {
         self.unknown.push((name, values));
     }
 
-    /// Notes the chance that a fact holds. What the labeler said must be added as well.
-    pub(crate) fn note_chance(&mut self, name: NameId, values: Vec<Value>, chance: Chance) {
+    /// Notes the chance that a fact holds, of which labelers spoke; none if it is not known. What they said must be added
+    /// as well.
+    pub(crate) fn note_chance(&mut self, name: NameId, values: Vec<Value>, chance: Option<Chance>) {
         self.choices.push((name, values, chance));
     }
 
     /// Returns the facts as properties with a risk read them: those with a chance are choices, and neither known nor
-    /// unknown.
+    /// unknown. Those of which labelers spoke without one are unknown, whatever was said.
     pub(crate) fn doubtful_facts(&self, time: Option<Time>, names: &[Arc<str>]) -> (Facts, Vec<Choice>) {
         let mut facts = self.facts(time, names);
-        let choice = |(name, values, chance): &(NameId, Vec<Value>, Chance)| {
+        let choice = |(name, values, chance): &(NameId, Vec<Value>, Option<Chance>)| {
             let name = Arc::clone(&names[*name as usize]);
             (Fact { name, values: values.clone().into() }, *chance)
         };
-        let choices: Vec<(Fact, Chance)> = self.choices.iter().map(choice).collect();
+        let choices: Vec<(Fact, Option<Chance>)> = self.choices.iter().map(choice).collect();
         let is_choice = |name: &str, values: &[Value]| {
             choices.iter().any(|(fact, _)| *fact.name == *name && fact.values[..] == *values)
         };
@@ -87,7 +88,12 @@ impl Labels {
             });
             !values.collect::<Option<Vec<Value>>>().is_some_and(|values| is_choice(&atom.name, &values))
         });
-        (facts, choices.into_iter().map(|(fact, chance)| Choice::new(fact, chance)).collect())
+        let unweighed = choices.iter().filter(|(_, chance)| chance.is_none()).map(|(fact, _)| {
+            Atom::new(Arc::clone(&fact.name), fact.values.iter().cloned().map(Term::Value).collect::<Vec<_>>())
+        });
+        facts.unknown.extend(unweighed);
+        let weighed = choices.into_iter().filter_map(|(fact, chance)| Some(Choice::new(fact, chance?)));
+        (facts, weighed.collect())
     }
 
     /// The facts, with their values.

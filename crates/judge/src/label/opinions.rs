@@ -17,6 +17,8 @@ struct Opinion {
     yes: bool,
     no: bool,
     chance: ChanceOpinion,
+    /// Whether a labeler spoke of it.
+    is_answered: bool,
 }
 
 /// The chance that a fact holds, if one source alone speaks about it.
@@ -39,10 +41,16 @@ impl Opinions {
     /// Adds what a labeler answered.
     pub(super) fn add_answer(&mut self, name: NameId, answer: &Answer) {
         let chance = answer.chance.and_then(|chance| Chance::new(chance).ok());
-        self.add_opinion(name, &answer.fact.values, answer.says, chance);
+        self.add_opinion(name, &answer.fact.values, answer.says, chance).is_answered = true;
     }
 
-    fn add_opinion(&mut self, name: NameId, values: &[Value], says: AnswerValue, chance: Option<Chance>) {
+    fn add_opinion(
+        &mut self,
+        name: NameId,
+        values: &[Value],
+        says: AnswerValue,
+        chance: Option<Chance>,
+    ) -> &mut Opinion {
         let opinion = self.0.entry((name, values.to_vec())).or_default();
         opinion.yes |= says == AnswerValue::Yes;
         opinion.no |= says == AnswerValue::No;
@@ -51,13 +59,15 @@ impl Opinions {
             (ChanceOpinion::Known(known), Some(chance)) if known == chance => ChanceOpinion::Known(known),
             _ => ChanceOpinion::Void,
         };
+        opinion
     }
 
     /// Labels an event: a yes makes a fact hold and a no absent. A fact is unknown if sources contradict each other, or
     /// if every labeler was unclear or failed.
     pub(super) fn label(self, labels: &mut Labels) {
-        for ((name, values), Opinion { yes, no, chance }) in self.0 {
-            if let ChanceOpinion::Known(chance) = chance {
+        for ((name, values), Opinion { yes, no, chance, is_answered }) in self.0 {
+            if is_answered {
+                let chance = if let ChanceOpinion::Known(chance) = chance { Some(chance) } else { None };
                 labels.note_chance(name, values.clone(), chance);
             }
             match (yes, no) {

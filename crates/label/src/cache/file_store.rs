@@ -59,6 +59,12 @@ impl AnswerFile {
         Ok(AnswerFile { lines: Mutex::new(Lines { file, answers, is_torn }), skipped })
     }
 
+    /// Whether it is some other file: it has lines, and more than a torn one of them is no answer.
+    pub fn is_foreign(&self) -> bool {
+        let is_empty = self.lines.lock().unwrap_or_else(PoisonError::into_inner).answers.is_empty();
+        self.skipped > usize::from(!is_empty)
+    }
+
     /// Returns the number of lines that were skipped when the file was opened.
     pub fn skipped(&self) -> usize {
         self.skipped
