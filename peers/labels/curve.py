@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 from typing import Any, Dict, List, Set, Tuple
 
-from judge import Labels, Log, Place, find, list_places, read_labels, rules_of_labels, rules_of_world, run, write_log, write_policy
+from judge import Labels, Log, Place, find, list_places, read_labels, rules_of_labels, rules_of_world
+from judge import run, write_log, write_policy
 from noise import LABELER, answer_noisily
 from score import find_f1, find_interval
 from worlds import World
@@ -26,6 +27,7 @@ Findings = Set[Tuple[str, Place]]
 
 def say_truly(logs: List[Log], holds: Labels, names: List[str]) -> Dict[Place, Dict[str, Any]]:
     """Returns answers without scores that say these labels."""
+
     def answer(place: Place, name: str) -> Dict[str, Any]:
         return {"fact": name, "says": "yes" if name in holds.get(place, ()) else "no", "by": LABELER}
     return {place: {"answers": [answer(place, name) for name in names]} for place in list_places(logs)}
@@ -39,8 +41,8 @@ def calibrate(work: Path, world: World, logs: List[Log], holds: Labels, accuracy
             said = answer_noisily(logs, holds, names, accuracy, f"{seed} sample {round_number}")
             for (session, step), answers in said.items():
                 truth = {name: name in holds.get((session, step), ()) for name in names}
-                event = {"session": f"{session}-{round_number}", "seq": step, "kind": "action", "answers": answers, "truth": truth}
-                file.write(json.dumps(event) + "\n")
+                event = {"session": f"{session}-{round_number}", "seq": step, "kind": "action"}
+                file.write(json.dumps({**event, "answers": answers, "truth": truth}) + "\n")
     file_of_chances = work / "calibration.json"
     file_of_chances.unlink(missing_ok=True)
     run("learn", "calibration", sample, "--output", file_of_chances, "--fitted", FITTED, allowed=(0, 1, 2))
@@ -54,6 +56,7 @@ def read_passed(path: Path) -> Set[str]:
 
 def add_risk(rules: Dict[str, Dict[str, Any]], world: World, passed: Set[str]) -> Dict[str, Dict[str, Any]]:
     """Adds the threshold to the rules whose facts all have chances. The others read answers as said."""
+
     def has_chances(rule: Dict[str, Any]) -> bool:
         words = set(rule["formula"].replace("(", " ").replace(")", " ").split())
         return (words & set(world.propositions)) <= passed
@@ -65,7 +68,8 @@ def print_curve(title: str, name: str, world: World, logs: List[Log], holds: Lab
     plain = write_policy(work / "plain.yaml", {"log": True}, world, rules_of_world(world))
     log = work / "judged.jsonl"
     reference = find(plain, write_log(log, judged, say_truly(judged, holds, names)))
-    print(f"\n{title}: {len(judged)} logs, {len(list_places(judged))} actions, {len(world.rules)} rules, {len(reference)} findings\n")
+    sizes = f"{len(judged)} logs, {len(list_places(judged))} actions, {len(world.rules)} rules, {len(reference)} findings"
+    print(f"\n{title}: {sizes}, {rounds_of_errors} rounds of errors\n")
     print("| accuracy | as said | thresholded | belief | findings as said | thresholded | belief | rules with chances |")
     print("|---" * 8 + "|", flush=True)
     for accuracy in ACCURACIES:

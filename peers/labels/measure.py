@@ -26,13 +26,14 @@ from worlds import WORLDS, World, list_groups
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TITLES = {"trucks": "Trucks", "textworld": "TextWorld", "scienceworld": "ScienceWorld"}
-# Of the weakest and of the strongest model in Table 1 of the paper that made the logs.
+# The accuracies of Qwen-7B and of Gemini-2.5-Pro in Table 1 of the paper that made the logs.
 PAPER = {"trucks": (0.77, 0.78), "textworld": (0.87, 0.99), "scienceworld": (0.98, 0.99)}
 # `lictor learn labels` needs as many events where a fact holds.
 MIN_EXAMPLES = 10
 # A request to the small model takes seconds: events and propositions that it is asked about.
 SAMPLE = {"trucks": 10, "textworld": 15, "scienceworld": 15}
 SAMPLE_GROUPS = ("load_aN", "unload_aN", "deliver_lN", "drive_lN")
+HINT = "  hint: name the folder with the logs that TRAC released; they are not part of this repository"
 
 
 class Measured(NamedTuple):
@@ -51,7 +52,7 @@ def prepare(folder: Path, name: str, work: Path) -> Measured:
     source, example = folder / name, EXAMPLES / name / "policy.yaml"
     logs = read_logs(source)
     if not logs:
-        raise SystemExit(f"error: {source} has no logs (*.txt)\n  hint: name the folder with the logs that TRAC released")
+        raise SystemExit(f"error: {source} has no logs (*.txt)\n{HINT}")
     work = work / name
     work.mkdir(parents=True, exist_ok=True)
     log = write_log(work / "log.jsonl", logs)
@@ -100,10 +101,13 @@ def read_answers(said: List[Any]) -> Answers:
 def answer_learnt(it: Measured, train: List[Log], test: List[Log]) -> Answers:
     """Fits a labeler to some logs and asks it about others."""
     places = list_places(train)
-    labelled = write_log(it.work / "train.jsonl", train, {place: {"labels": sorted(it.holds.get(place, ()))} for place in places})
+    labels = {place: {"labels": sorted(it.holds.get(place, ()))} for place in places}
+    labelled = write_log(it.work / "train.jsonl", train, labels)
+
     def is_frequent(fact: str) -> bool:
         count = sum(fact in it.holds.get(place, ()) for place in places)
         return min(count, len(places) - count) >= MIN_EXAMPLES
+
     facts = [fact for fact in it.world.propositions if is_frequent(fact)]
     options = [word for fact in facts for word in ("--fact", fact)]
     run("learn", "labels", labelled, "--output", it.work / "model.json", "--name", "labeler", *options)
@@ -171,14 +175,16 @@ def print_model_row(it: Measured, kind: str, said: List[Any], events: int) -> No
     def is_true(place: Place, fact: str) -> bool:
         session, step = place[0].split(":")
         return it.truth[(session, int(step))][fact]
+
     values = [answer["says"] for _, answer in said]
-    known = [(answer["says"] == "yes", is_true(place, answer["fact"])) for place, answer in said if answer["says"] in ("yes", "no")]
-    scored = [(answer["score"], is_true(place, answer["fact"])) for place, answer in said if answer.get("score") is not None]
+    judged = [(answer, is_true(place, answer["fact"])) for place, answer in said]
+    known = [(answer["says"] == "yes", true) for answer, true in judged if answer["says"] in ("yes", "no")]
+    scored = [(answer["score"], true) for answer, true in judged if answer.get("score") is not None]
     right = f"{sum(a == b for a, b in known) / len(known):.3f}" if known else "none"
     both = 2 * sum(a and b for a, b in known)
     either = sum(a + b for a, b in known)
     f1 = f"{both / either:.2f}" if either else "–"
-    true = sum(is_true(place, answer["fact"]) for place, answer in said)
+    true = sum(true for _, true in judged)
     counts = [str(values.count(value)) for value in ("yes", "no", "unclear", "failed")]
     cells = [TITLES[it.name], str(events), str(len(said)), str(true), kind, *counts, f"{right} / {f1}", find_auc(scored)]
     print("| " + " | ".join(cells) + " |", flush=True)
@@ -193,7 +199,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path)
     options = parser.parse_args()
     if not options.folder.is_dir():
-        raise SystemExit(f"error: there is no folder {options.folder}\n  hint: name the folder with the logs that TRAC released")
+        raise SystemExit(f"error: there is no folder {options.folder}\n{HINT}")
     is_all = not (options.table or options.model or options.curve)
     with tempfile.TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)

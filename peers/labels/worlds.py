@@ -1,8 +1,8 @@
 """The propositions of three worlds, how the policies of `examples/` define them, and rules over them.
 
 A proposition is true or false of one action. Its truth is a formula over the facts of the example's policy, so that the
-definition stays in one place. The rules are those of the examples with propositions instead of quantifiers: a labeler answers
-questions without variables. All speak of the past, so that each step is judged by itself. With `after: reset`, which some
+definition stays in one place. The rules are those of the examples with propositions instead of quantifiers, since a labeler
+answers questions without variables. All speak of the past, so that each step is judged by itself. With `after: reset`, which some
 examples have, one wrong label would move all findings after it.
 """
 
@@ -53,7 +53,9 @@ def make_trucks() -> World:
         )
     for place in PLACES:
         name = f'"l{place}"'
-        asked[f"deliver_l{place}"] = Proposition("deliver_lN", f"deliver_at(_, {name})", f"a package is delivered at l{place}")
+        asked[f"deliver_l{place}"] = Proposition(
+            "deliver_lN", f"deliver_at(_, {name})", f"a package is delivered at l{place}"
+        )
         asked[f"drive_l{place}"] = Proposition("drive_lN", f"drive_to({name})", f"the truck drives to l{place}")
 
     rules: Dict[str, str] = {}
