@@ -2,8 +2,8 @@
 
 A proposition is true or false of one action. Its truth is a formula over the facts of the example's policy, so that the
 definition stays in one place. The rules are those of the examples with propositions instead of quantifiers, since a labeler
-answers questions without variables. All speak of the past, so that each step is judged by itself. With `after: reset`, which some
-examples have, one wrong label would move all findings after it.
+answers questions without variables. All speak of the past, so that each step is judged by itself. With `after: reset`, which
+some examples have, one wrong label would move all findings after it.
 """
 
 from __future__ import annotations
