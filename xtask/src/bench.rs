@@ -96,6 +96,9 @@ fn commands(name: &str, rest: &[&str]) -> Result<Vec<Command>, String> {
     if name == "presidio" {
         return Ok(vec![python::bench_presidio(rest)?]);
     }
+    if name == "labels" {
+        return Ok(vec![python::bench_labels(rest)?]);
+    }
     let arguments = ["run", "--profile", "dist", "--manifest-path", "bench/Cargo.toml", "--", name];
     let mut cargo = Cargo::new(arguments.iter().chain(rest).copied());
     if name == "gateway" {

@@ -39,8 +39,8 @@ usage: cargo xtask COMMAND
                    a short run of the fuzz targets
   docs [--bless]   run the `$ lictor` examples in README.md and docs/ and compare; --bless writes what they print
   python           build the wheel of the Python package, install it, run its tests and check its types
-  bench NAME …     run a benchmark of bench/ as it is shipped, or `python`, or `presidio`, which compares recognisers;
-                   what follows NAME is handed to it
+  bench NAME …     run a benchmark of bench/ as it is shipped, or `python`, or `presidio`, which compares recognisers, or
+                   `labels FOLDER`, which measures labelers on TRAC's logs; what follows NAME is handed to it
   bench --check    run all benchmarks, or those named, and name ratios 15 % worse than in bench/record.toml;
                    bench --record writes that file
   fuzz [NAME …]    run the fuzz targets of fuzz/, or those named, for some seconds each; --seconds N before the names

