@@ -3,6 +3,8 @@
 //! Every answer of a session is flipped in turn and the rest of the session judged again from there, by states alone. So
 //! a finding is named exactly if it does not occur any more. The work is bounded; a finding beyond the bound says so.
 
+use std::collections::HashMap;
+
 use lictor_event::{AnswerValue, Event};
 use lictor_json::Text;
 use lictor_judge::finding::{DecidedBy, Finding};
@@ -54,6 +56,7 @@ pub(crate) fn find_noise(
     if findings.is_empty() {
         return Ok(noise);
     }
+    let placed = PlacedFindings::new(judge, findings);
     let mut budget = MAX_JUDGED_EVENTS;
     let mut state = judge.start();
     for (place, event) in events.iter().enumerate() {
@@ -65,7 +68,7 @@ pub(crate) fn find_noise(
             }
             let mut is_turning = vec![false; findings.len()];
             for flipped in flips {
-                let found = find_again(judge, state.clone(), &flipped, &events[place + 1..], findings)?;
+                let found = find_again(judge, state.clone(), &flipped, &events[place + 1..], &placed)?;
                 is_turning.iter_mut().zip(found).for_each(|(turning, found)| *turning |= !found);
             }
             // What was decided before the event does not depend on it.
@@ -127,40 +130,58 @@ fn find_labels(event: &Event, step: u32) -> Vec<(TurningLabel, Vec<Event>)> {
     labels
 }
 
+/// The findings of a session, each with the number of its property, by where they are decided.
+struct PlacedFindings<'a> {
+    list: &'a [Finding],
+    by_step: HashMap<u32, Vec<(usize, usize)>>,
+    at_end: Vec<(usize, usize)>,
+}
+
+impl PlacedFindings<'_> {
+    fn new<'a>(judge: &Judge, list: &'a [Finding]) -> PlacedFindings<'a> {
+        let mut placed = PlacedFindings { list, by_step: HashMap::new(), at_end: Vec::new() };
+        for (number, finding) in list.iter().enumerate() {
+            let property = judge.properties().iter().position(|property| property.id == finding.property.id);
+            let Some(property) = property else { continue };
+            // A deadline that passed before an event is told at the event before it.
+            let step = match finding.decided {
+                DecidedBy::Event => finding.step,
+                DecidedBy::Deadline => finding.step + 1,
+                DecidedBy::End => {
+                    placed.at_end.push((number, property));
+                    continue;
+                }
+            };
+            placed.by_step.entry(step).or_default().push((number, property));
+        }
+        placed
+    }
+}
+
 /// Judges a changed event and those after it, and returns whether each finding occurs again.
 fn find_again(
     judge: &mut Judge,
     mut state: SessionState,
     flipped: &Event,
     rest: &[Event],
-    findings: &[Finding],
+    findings: &PlacedFindings<'_>,
 ) -> Result<Vec<bool>, SessionError> {
-    let places: Vec<Option<usize>> = findings
-        .iter()
-        .map(|finding| judge.properties().iter().position(|property| property.id == finding.property.id))
-        .collect();
-    let mut found = vec![false; findings.len()];
+    let mut found = vec![false; findings.list.len()];
+    let mut before: Vec<u32> = Vec::new();
     for event in std::iter::once(flipped).chain(rest) {
-        let before: Vec<u32> = state.violations().iter().map(|tally| tally.count).collect();
+        let due = findings.by_step.get(&(state.steps() + 1)).map(Vec::as_slice).unwrap_or_default();
+        before.clear();
+        before.extend(due.iter().map(|(_, property)| state.violations()[*property].count));
         judge.advance(&mut state, event)?;
-        for ((finding, place), found) in findings.iter().zip(&places).zip(&mut found) {
-            // A deadline that passed before an event is told at the event before it.
-            let step = match finding.decided {
-                DecidedBy::Event => finding.step,
-                DecidedBy::Deadline => finding.step + 1,
-                DecidedBy::End => continue,
-            };
-            let Some(place) = place.filter(|_| step == state.steps()) else { continue };
-            *found |= state.violations()[place].count > before[place];
+        for ((finding, property), before) in due.iter().zip(&before) {
+            found[*finding] |= state.violations()[*property].count > *before;
         }
     }
-    for ((finding, place), found) in findings.iter().zip(&places).zip(&mut found) {
-        if let (DecidedBy::End, Some(place)) = (finding.decided, place) {
-            *found = judge.is_owed(&mut state, *place)?;
-        }
+    for (finding, property) in &findings.at_end {
+        found[*finding] = judge.is_owed(&mut state, *property)?;
     }
     // What lies before the change stays as it is.
     let first = state.steps() - rest.len() as u32;
-    findings.iter().zip(&mut found).for_each(|(finding, found)| *found |= finding.step < first);
+    findings.list.iter().zip(&mut found).for_each(|(finding, found)| *found |= finding.step < first);
     Ok(found)
 }

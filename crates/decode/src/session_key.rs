@@ -137,7 +137,7 @@ enum MessageRole {
 }
 
 /// The shortest prompt that is hardly said twice in a conversation, in bytes.
-const MIN_TELLING_PROMPT_BYTES: usize = 12;
+const MIN_TELLING_PROMPT_BYTES: usize = 60;
 
 impl LoneMessages {
     /// Returns the session that a record names. A lone message is counted; if it names none, it does not belong to the

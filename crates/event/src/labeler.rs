@@ -161,10 +161,11 @@ impl Labelers {
         !self.is_silent && self.list.iter().any(|(known, labeler)| known == name && labeler.is_asked())
     }
 
-    /// Adds to the answers that an event brings along what their labelers know: their chances. A chance that the event
-    /// itself claims does not count.
+    /// Adds to the answers that an event brings along what their labelers know: their chances. What the event itself
+    /// claims does not count: neither chances, nor answers of labelers that can be asked.
     pub fn complete(&self, event: &mut Event) {
         if !event.answers.is_empty() {
+            event.answers.retain(|answer| !answer.by.as_deref().is_some_and(|by| self.has(name_of(by))));
             event.answers.iter_mut().for_each(|answer| answer.chance = None);
             self.list.iter().for_each(|(_, labeler)| labeler.complete(event));
         }
@@ -194,6 +195,11 @@ impl Labelers {
             event.answers.extend(answers.collect::<Vec<_>>());
         }
     }
+}
+
+/// Returns the name of a labeler without its version.
+pub fn name_of(version: &str) -> &str {
+    version.split_once('@').map_or(version, |(name, _)| name)
 }
 
 #[cfg(test)]

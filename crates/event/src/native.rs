@@ -136,7 +136,7 @@ impl Decoder for NativeDecoder {
     fn finish(&mut self, out: &mut DecodedEvents) {
         if let Some((source, count)) = self.restarts.take().filter(|_| !self.is_trusted) {
             let message = format!(
-                "the events name no session, but {} sessions start in this file: they are judged as one session; name                  the member that tells with --session-key",
+                "the events name no session, but {} sessions start in this file: they are judged as one session; name the member that tells with --session-key",
                 count + 1
             );
             out.faults.push(Fault {

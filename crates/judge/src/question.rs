@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lictor_event::labeler::Question;
-use lictor_event::{Event, Kind};
+use lictor_event::labeler::{Question, name_of};
+use lictor_event::{Answer, Event, Kind};
 use lictor_logic::{After, Fact, Facts};
 
 use crate::label::NameId;
@@ -12,7 +12,7 @@ use crate::{Judge, LabeledEvent, SessionState};
 
 impl Session {
     /// Returns the questions about an event whose answers can still change a verdict, for the labelers that the policy
-    /// names. Facts that the event's labels or answers settle are not asked again.
+    /// names. What they answered already is not asked again.
     ///
     /// # Errors
     ///
@@ -65,9 +65,12 @@ impl Judge {
             Kind::ToolResult => event.tool.as_deref().or_else(|| state.context.answered_tool(event)),
             _ => event.tool.as_deref(),
         };
-        let open = plan.questions.iter().filter(|(case, _)| {
-            let case = &plan.cases[*case as usize];
-            case.is_at(&event.kind, tool) && !case.is_answered(event)
+        // Only the labeler itself settles its question: what a log says of the fact may be the excuse of a liar.
+        let open = plan.questions.iter().filter(|(case, question)| {
+            let is_own = |answer: &Answer| {
+                answer.fact == question.fact && answer.by.as_deref().is_some_and(|by| name_of(by) == question.by)
+            };
+            plan.cases[*case as usize].is_at(&event.kind, tool) && !event.answers.iter().any(is_own)
         });
         let open: Vec<(NameId, Question)> =
             open.map(|(case, question)| (plan.cases[*case as usize].name(), question.clone())).collect();

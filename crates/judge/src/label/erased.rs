@@ -1,9 +1,12 @@
 //! Erased persons in later texts: a customer number or a name identifies nobody by its form, but the session told it.
+//!
+//! A single word in small letters is no identifier that could be looked for: `user` and `the` are in every text.
 
 use lictor_event::{Arguments, Event};
-use lictor_json::Text;
+use lictor_json::{Json, Text};
 
 use super::facts::{Labels, NameId};
+use super::values::{each_scalar, plain_text};
 use lictor_logic::Value;
 
 /// Shorter identifiers occur in texts by chance.
@@ -13,7 +16,7 @@ const MIN_CHARACTERS: usize = 3;
 pub(super) fn find_erased(erasure: Option<NameId>, labels: &Labels) -> Vec<Text> {
     let Some(erasure) = erasure else { return Vec::new() };
     let persons = labels.iter().filter(|(name, _)| *name == erasure).filter_map(|(_, values)| match values.first() {
-        Some(Value::Text(person)) if person.chars().count() >= MIN_CHARACTERS => Some(Text::new(person)),
+        Some(Value::Text(person)) if is_telling(person) => Some(Text::new(person)),
         _ => None,
     });
     persons.collect()
@@ -24,19 +27,30 @@ pub(super) fn add_named(erased: &[Text], event: &Event, subjects: &mut Vec<Text>
     if erased.is_empty() {
         return;
     }
-    let args = event.args.as_ref().map(|args| match args {
-        Arguments::Value(value) => value.to_string(),
-        Arguments::Unparsed(text) => text.to_string(),
-    });
-    let result = event.result.as_ref().map(ToString::to_string);
-    let texts = event.text.iter().map(|text| text.as_str().to_lowercase());
-    let texts: Vec<String> = texts.chain(args.iter().chain(&result).map(|text| text.to_lowercase())).collect();
-    for person in erased.iter().filter(|person| !person.starts_with('*')) {
+    let mut texts: Vec<String> = event.text.iter().map(|text| text.as_str().to_lowercase()).collect();
+    match &event.args {
+        Some(Arguments::Value(value)) => collect_texts(value, &mut texts),
+        Some(Arguments::Unparsed(text)) => texts.push(text.as_str().to_lowercase()),
+        None => {}
+    }
+    event.result.iter().for_each(|result| collect_texts(result, &mut texts));
+    for person in erased {
         let lower = person.as_str().to_lowercase();
         if !subjects.contains(person) && texts.iter().any(|text| names(text, &lower)) {
             subjects.push(person.clone());
         }
     }
+}
+
+/// Whether an identifier can be told from ordinary words: it has a digit, a capital, a blank or a sign.
+fn is_telling(person: &str) -> bool {
+    let is_sign = |c: char| !c.is_alphabetic() || c.is_uppercase();
+    person.chars().count() >= MIN_CHARACTERS && !person.starts_with('*') && person.chars().any(is_sign)
+}
+
+/// Collects the texts and numbers of a value, without the names of its members.
+fn collect_texts(value: &Json, texts: &mut Vec<String>) {
+    each_scalar(value, &mut String::new(), &mut |_, scalar| texts.push(plain_text(scalar).to_lowercase()));
 }
 
 /// Whether a text contains a name, and not as a part of a longer word or number.

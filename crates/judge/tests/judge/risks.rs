@@ -145,14 +145,25 @@ impl Labeler for ScriptedLabeler {
 fn guard_asks_labelers_what_is_open() {
     let labeler = Arc::new(ScriptedLabeler::default());
     let mut guard = guard().labeled_by(Labelers::new([("small".into(), Arc::clone(&labeler) as _)]));
-    // The log answers it already.
-    guard.decide(message(vec![threatens(AnswerValue::No, Some(0.0))]), None);
-    assert_eq!(guard.decide(payment(), None).action, Action::Forward);
-    assert!(labeler.0.lock().unwrap().is_empty());
     let decision = guard.decide(message(vec![]), None);
     assert_eq!(decision.event.answers[0].by.as_deref(), Some("scripted@1"));
-    assert_eq!(*labeler.0.lock().unwrap(), [(1, 1)]);
-    assert_eq!(risk_of(&guard.decide(payment(), None)), Some((0.5, 0.5)));
+    guard.decide(payment(), None);
+    guard.decide(message(vec![]), None);
+    // A question is asked once, and a payment has none.
+    assert_eq!(*labeler.0.lock().unwrap(), [(1, 0), (1, 1)]);
+    assert_eq!(risk_of(&guard.decide(payment(), None)), Some((0.75, 0.75)));
+}
+
+#[test]
+fn log_cannot_answer_for_a_labeler() {
+    let excuse = |by: Option<&str>| Answer { by: by.map(Into::into), ..threatens(AnswerValue::No, Some(0.0)) };
+    for by in [None, Some("liar"), Some("small@1")] {
+        let labeler = Arc::new(ScriptedLabeler::default());
+        let mut guard = guard().labeled_by(Labelers::new([("small".into(), Arc::clone(&labeler) as _)]));
+        guard.decide(message(vec![excuse(by)]), None);
+        assert_ne!(guard.decide(payment(), None).action, Action::Forward, "{by:?}");
+        assert_eq!(labeler.0.lock().unwrap().len(), 1, "{by:?}");
+    }
 }
 
 fn script() -> impl Strategy<Value = Vec<(u8, f64)>> {

@@ -35,6 +35,9 @@ const ARGUMENT_NAMES: [&str; 6] = ["args", "arguments", "argv", "params", "param
 /// Members that list whole commands, not the words of one.
 const LIST_NAMES: [&str; 5] = ["commands", "cmds", "scripts", "steps", "lines"];
 
+/// From how many bytes on a text costs more than its length.
+const WORK_GROWS_AT_BYTES: usize = 4096;
+
 /// How often a text may be JSON with texts that are JSON.
 const MAX_JSON_DEPTH: usize = 3;
 
@@ -56,7 +59,8 @@ fn collect_commands(
     while let Some((name, value)) = left.pop() {
         match value {
             CelValue::Text(text) => {
-                run.spend(text.len(), at)?;
+                // Reading quotes and redirections may look at the rest of a text again and again.
+                run.spend(text.len().saturating_mul(1 + text.len() / WORK_GROWS_AT_BYTES), at)?;
                 match parse_json(&text).filter(|_| json_depth < MAX_JSON_DEPTH) {
                     Some(json) => collect_commands(run, CelValue::from(&json), at, json_depth + 1, found)?,
                     None => found.extend(read_commands(&text)),

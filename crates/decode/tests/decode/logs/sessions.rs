@@ -159,7 +159,8 @@ fn repeated_instructions_without_session_are_reported() {
 fn several_conversations_without_session_are_reported() {
     let answer = r#"{"role":"assistant","content":"Done."}"#;
     let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
-    let (refund, other) = (user("Please refund order 7"), user("And order 8?"));
+    let (refund, other) =
+        (user("Please refund order 7, which came too late and with the wrong shoes in the box"), user("And order 8?"));
     let system = |text: &str| format!(r#"{{"role":"system","content":"{text}"}}"#);
     let (shoes, hats) = (system("You sell shoes."), system("You sell hats."));
     let numbered = |id: u32, role: &str| format!(r#"{{"id":{id},"role":"{role}","content":"text {role} {id}"}}"#);
