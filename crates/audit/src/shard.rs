@@ -1,7 +1,6 @@
 //! The sessions that one thread judges.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -79,7 +78,7 @@ struct OpenSession {
     /// Whether some event was out of order.
     is_unordered: bool,
     /// The events that questions to labelers may look back at.
-    recent: Option<Box<VecDeque<Event>>>,
+    recent: Box<[Event]>,
     /// Whether some event had a fact that a property asks for.
     has_facts: bool,
     /// How many bytes its sayings take in memory, and where they are if they are not.
@@ -254,19 +253,17 @@ impl Shard {
         match self.judge.questions(&open.state, &event) {
             Ok(questions) if questions.is_empty() => {}
             Ok(questions) => {
-                let before = open.recent.as_mut().map(|recent| &*recent.make_contiguous()).unwrap_or_default();
-                event = answers.ask(key, event, before, &questions);
+                event = answers.ask(key, event, &open.recent, &questions);
             }
             Err(error) => {
                 self.failure.get_or_insert(error);
             }
         }
         if window > 0 {
-            let recent = open.recent.get_or_insert_default();
-            recent.push_back(event.clone().into_owned());
-            if recent.len() > window {
-                recent.pop_front();
-            }
+            let mut recent = std::mem::take(&mut open.recent).into_vec();
+            recent.push(event.clone().into_owned());
+            recent.drain(..recent.len().saturating_sub(window));
+            open.recent = recent.into();
         }
         event
     }
@@ -416,7 +413,7 @@ impl Shard {
                 numbers: ReorderBuffer::default(),
                 gaps: Vec::new(),
                 is_unordered: false,
-                recent: None,
+                recent: Box::default(),
                 has_facts: false,
                 sayings: 0,
                 spooled: None,
