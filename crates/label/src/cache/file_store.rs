@@ -149,6 +149,24 @@ mod tests {
     }
 
     #[test]
+    fn file_of_something_else_is_foreign() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.jsonl");
+        let entry = "{\"key\":\"a\",\"answer\":{\"says\":\"yes\"}}\n";
+        for (text, is_foreign) in [
+            ("".to_owned(), false),
+            (entry.to_owned(), false),
+            (format!("{entry}{}", &entry[..9]), false),
+            ("precious".to_owned(), true),
+            ("{\"kind\":\"user_message\"}\n".to_owned(), true),
+            (format!("{entry}precious\nprecious\n"), true),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            assert_eq!(AnswerFile::open(&path).unwrap().is_foreign(), is_foreign, "{text}");
+        }
+    }
+
+    #[test]
     fn answer_file_cut_anywhere_keeps_whole_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("answers.jsonl");

@@ -178,3 +178,16 @@ fn cache_memory_is_bounded() {
     cache.answer(&Inquiry::new(&say("text 0"), &questions(&["my"])));
     assert_eq!(inner.asked.load(Ordering::Relaxed), 1001);
 }
+
+#[test]
+fn offline_cache_asks_nobody() {
+    let (inner, store) = (labeler("small@1"), Arc::new(MemoryStore::default()));
+    let (event, asked) = (say("hello"), questions(&["yes", "no"]));
+    let cache = AnswerCache::new(Arc::clone(&inner) as _).store(Arc::clone(&store) as _);
+    cache.answer(&Inquiry::new(&event, &asked[..1]));
+    let offline = AnswerCache::new(Arc::clone(&inner) as _).store(store as _).offline();
+    let says: Vec<AnswerValue> =
+        offline.answer(&Inquiry::new(&event, &asked)).iter().map(|answer| answer.says).collect();
+    assert_eq!(says, [AnswerValue::Yes, AnswerValue::Failed]);
+    assert_eq!(inner.asked.load(Ordering::Relaxed), 1);
+}
