@@ -26,7 +26,12 @@ pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result
     let stem = args.output.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = args.name.clone().or(stem).filter(|name| !name.is_empty()).unwrap_or_else(|| "labels".to_owned());
     let mut options = LearnOptions::new(name);
-    options.sources = args.traces.iter().map(Text::from).take(100).collect();
+    // Where a log lies on this machine says nothing about the model.
+    let name_file = |trace: &String| match std::path::Path::new(trace).file_name() {
+        Some(name) => Text::new(name.to_string_lossy()),
+        None => Text::new(trace),
+    };
+    options.sources = args.traces.iter().map(name_file).take(100).collect();
     let model = LabelModel::train(&examples, &options)?;
     match evaluate_held_out(&examples, &options, args.held_out / 100.0) {
         Ok(evaluations) => write_table(&evaluations, out)?,
