@@ -143,7 +143,7 @@ impl PlacedFindings<'_> {
         for (number, finding) in list.iter().enumerate() {
             let property = judge.properties().iter().position(|property| property.id == finding.property.id);
             let Some(property) = property else { continue };
-            // A deadline that passed before an event is told at the event before it.
+            // The finding of a deadline that passed before an event names the event before it.
             let step = match finding.decided {
                 DecidedBy::Event => finding.step,
                 DecidedBy::Deadline => finding.step + 1,

@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lictor_event::labeler::{Inquiry, Labeler, Question};
 use lictor_event::{Answer, AnswerValue};
-use lictor_json::{Json, Number, Object, Text};
+use lictor_json::Text;
 
 pub use self::file_store::AnswerFile;
 pub use crate::answer_key::hash_question;
@@ -118,7 +118,7 @@ impl AnswerCache {
 
     fn keep(&self, place: [u8; 32], answer: &Answer) {
         if let Some(store) = &self.store
-            && store.put(&write_place(&place), write_answer(answer).to_string().as_bytes()).is_err()
+            && store.put(&write_place(&place), answer.to_json().to_string().as_bytes()).is_err()
         {
             self.counters.count_store_error();
         }
@@ -181,43 +181,10 @@ fn write_place(place: &[u8; 32]) -> String {
     blake3::Hash::from_bytes(*place).to_hex().as_str().to_owned()
 }
 
-fn write_answer(answer: &Answer) -> Json {
-    let mut object = Object::new();
-    object.insert("fact", answer.fact.to_string());
-    object.insert("says", answer.says.name());
-    for (name, value) in [("score", answer.score), ("chance", answer.chance)] {
-        if let Some(value) = value {
-            object.insert(name, Json::Number(Number::Float(value)));
-        }
-    }
-    for (name, value) in [("by", &answer.by), ("key", &answer.key)] {
-        if let Some(value) = value {
-            object.insert(name, value.clone());
-        }
-    }
-    object.into()
-}
-
-/// Reads an answer to a question; none if it is damaged or about another fact.
+/// Reads an answer to a question; none if it is damaged, failed, or about another fact.
 fn read_answer(bytes: &[u8], question: &Question) -> Option<Answer> {
-    let json = lictor_json::parse(bytes).ok()?;
-    if json.text("fact")? != question.fact.to_string() {
-        return None;
-    }
-    let says = match json.text("says")? {
-        "yes" => AnswerValue::Yes,
-        "no" => AnswerValue::No,
-        "unclear" => AnswerValue::Unclear,
-        _ => return None,
-    };
-    let number = |name: &str| match json.get(name) {
-        None => Some(None),
-        Some(Json::Number(number)) => Some(Some(number.as_f64())),
-        Some(_) => None,
-    };
-    let text = |name: &str| json.text(name).map(Text::from);
-    let (score, chance) = (number("score")?, number("chance")?);
-    Some(Answer { score, chance, by: text("by"), key: text("key"), ..Answer::new(question.fact.clone(), says) })
+    let answer = Answer::from_json(&lictor_json::parse(bytes).ok()?).ok()?;
+    (answer.fact == question.fact && answer.says != AnswerValue::Failed).then_some(answer)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ impl CalibratedLabeler {
         CalibratedLabeler::over(Some(inner), calibration)
     }
 
-    /// Returns a labeler that nobody asks: the answers of the calibrated labeler that events bring along get chances.
+    /// Returns a labeler that is never asked: the answers of the calibrated labeler that events bring along get chances.
     pub fn of_logs(calibration: Calibration) -> CalibratedLabeler {
         CalibratedLabeler::over(None, calibration)
     }

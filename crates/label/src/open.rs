@@ -44,13 +44,13 @@ impl OpenOptions {
         OpenOptions { is_live: true, ..self }
     }
 
-    /// Sets that nobody is asked: only answers in the store count.
+    /// Sets that no labeler is asked: only answers in the store count.
     #[must_use]
     pub fn offline(self) -> OpenOptions {
         OpenOptions { is_offline: true, ..self }
     }
 
-    /// Sets that a person sits at the terminal and can be asked. Nobody is, by default: the facts stay unknown.
+    /// Sets that a person sits at the terminal and can be asked. By default the facts stay unknown.
     #[must_use]
     pub fn person(self) -> OpenOptions {
         OpenOptions { has_person: true, ..self }

@@ -53,7 +53,7 @@ pub enum LabelerSource {
     Learnt(Text),
     /// A person at the terminal.
     Person,
-    /// The answers that logs bring along; nobody is asked.
+    /// The answers that logs bring along; no labeler is asked.
     Log,
 }
 

@@ -1,4 +1,4 @@
-//! Erased persons in later texts: a customer number or a name identifies nobody by its form, but the session told it.
+//! Erased persons in later texts: the form of a customer number or a name does not identify a person, but the session did.
 //!
 //! A single word in small letters is no identifier that could be looked for: `user` and `the` are in every text.
 

@@ -24,7 +24,7 @@ struct Opinion {
 /// The chance that a fact holds, if one source alone speaks about it.
 #[derive(Clone, Copy, Debug, Default)]
 enum ChanceOpinion {
-    /// Nobody has spoken yet.
+    /// No source has spoken yet.
     #[default]
     Open,
     Known(Chance),

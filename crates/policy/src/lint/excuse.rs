@@ -1,4 +1,4 @@
-//! Excuses that those can supply whom a property restrains.
+//! Excuses that an agent, a tool or a stranger can supply.
 
 use lictor_logic::{FactRole, Monitor};
 
@@ -10,7 +10,7 @@ const UNTRUSTED: [&str; 5] = ["assistant_message", "tool_call", "tool_result", "
 
 impl Linter<'_> {
     /// Warns of a fact that can only excuse a violation, and that a labeler or a pattern reads out of a text that the
-    /// agent, a tool or a stranger writes: whoever wants the violation writes the excuse.
+    /// agent, a tool or a stranger writes: the author of a violation would write the excuse, too.
     pub(super) fn check_excuses(&mut self, parsed: &ParsedProperty<'_>) {
         if !parsed.is_own() {
             return;
