@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lictor_event::labeler::{Labeler, Labelers};
 use lictor_json::Text;
-use lictor_logic::{Arena, Node, Span};
+use lictor_logic::Span;
 use lictor_policy::{LabelAllowance, LabelerDefinition, LabelerSource, Policy, Problem};
 
 use crate::budget::{Budget, BudgetLimits, BudgetedLabeler, MeteredLabeler, SpendingCap};
@@ -219,11 +219,8 @@ fn read_calibration(path: &Path) -> Result<Calibration, String> {
 /// Checks that every fact of this labeler that a risk rests on passed the check of its calibration.
 fn check_risks(policy: &Policy, labeler: &str, calibration: &Calibration) -> Result<(), String> {
     for property in policy.properties.iter().filter(|property| property.risk.is_some()) {
-        let mut arena = Arena::new();
-        let Ok(formula) = arena.parse(&property.formula) else { continue };
-        let mut names = Vec::new();
-        collect_names(&arena, formula, &mut names);
-        for fact in facts_by(policy, labeler).filter(|fact| names.iter().any(|name| name == fact)) {
+        let names = property.fact_names();
+        for fact in facts_by(policy, labeler).filter(|fact| names.contains(*fact)) {
             if !calibration.facts().any(|(known, _)| known == fact) {
                 return Err(format!(
                     "`{}` has a risk, and the calibration has no `{fact}`\nhint: fit it on answers to `{fact}`",
@@ -240,13 +237,6 @@ fn check_risks(policy: &Policy, labeler: &str, calibration: &Calibration) -> Res
         }
     }
     Ok(())
-}
-
-fn collect_names(arena: &Arena, formula: lictor_logic::Formula, names: &mut Vec<String>) {
-    if let Node::Fact(atom) = &arena[formula] {
-        names.push(atom.name.to_string());
-    }
-    arena[formula].operands().into_iter().for_each(|operand| collect_names(arena, operand, names));
 }
 
 /// Returns the facts that are asked of a labeler.

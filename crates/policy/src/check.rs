@@ -5,9 +5,10 @@ mod labeler;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use lictor_logic::{Arena, Atom, Formula, Node as FormulaNode, nearest};
+use lictor_logic::nearest;
 
 use super::Problems;
+use super::atoms::collect_atoms;
 use super::draft::{ExpressionUse, PropertyDraft};
 use super::merged_draft::MergedDraft;
 use super::policy_reader::{PolicyReader, ScalarProblem};
@@ -128,20 +129,6 @@ fn fact_parameters(name: &str, merged: &MergedDraft) -> Option<(Vec<String>, Str
 /// Formats a fact with its values, as formulas write it.
 fn format_fact(name: &str, parameters: &[String]) -> String {
     if parameters.is_empty() { name.to_owned() } else { format!("{name}({})", parameters.join(", ")) }
-}
-
-/// Returns the atoms of a formula, in the order of the text.
-pub(super) fn collect_atoms(arena: &Arena, formula: Formula) -> Vec<Atom> {
-    let mut found = Vec::new();
-    push_atoms(arena, formula, &mut found);
-    found
-}
-
-fn push_atoms(arena: &Arena, formula: Formula, found: &mut Vec<Atom>) {
-    if let FormulaNode::Fact(atom) = &arena[formula] {
-        found.push(atom.clone());
-    }
-    arena[formula].operands().into_iter().for_each(|operand| push_atoms(arena, operand, found));
 }
 
 /// Returns the span of a word in a formula; with `called`, of its first use with values.

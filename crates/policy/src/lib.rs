@@ -1,5 +1,6 @@
 //! Policies: facts to look for, properties over them, and what to do when one is violated.
 
+mod atoms;
 mod check;
 mod draft;
 pub mod effect;

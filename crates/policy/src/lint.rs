@@ -13,7 +13,7 @@ use std::ops::Range;
 use jiff::civil::Date;
 use lictor_logic::{Arena, Atom, Formula};
 
-use super::check::collect_atoms;
+use super::atoms::collect_atoms;
 use super::policy_text::PolicyText;
 use super::{Place, Policy, Problem, Problems, Property};
 use formula::check_conflicts;

@@ -1,8 +1,12 @@
 //! Properties: what must hold, how bad a violation is, and what to do about it.
 
-use lictor_json::Text;
-use lictor_logic::{After, Chance};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use lictor_json::Text;
+use lictor_logic::{After, Arena, Chance};
+
+use crate::atoms::collect_atoms;
 use crate::place::Place;
 
 /// A property: a formula that must hold, and the response when it does not.
@@ -37,6 +41,15 @@ pub struct Property {
     pub needs: Vec<Text>,
     /// Its place in the policy.
     pub place: Place,
+}
+
+impl Property {
+    /// Returns the names of the facts that its formula asks for.
+    pub fn fact_names(&self) -> BTreeSet<Arc<str>> {
+        let mut arena = Arena::new();
+        let atoms = arena.parse(&self.formula).map(|formula| collect_atoms(&arena, formula));
+        atoms.unwrap_or_default().into_iter().map(|atom| atom.name).collect()
+    }
 }
 
 /// How bad a violation is.

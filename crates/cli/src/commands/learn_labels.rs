@@ -85,12 +85,8 @@ fn choose_facts(args: &LearnLabelsArgs, sessions: &[(Text, Vec<Event>)]) -> anyh
     }
     if let Some(name) = &args.policy {
         let policy = policies::load(Some(name), &[])?;
-        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let formulas = policy.properties.iter().map(|property| property.formula.to_string());
-        let words: BTreeSet<String> = formulas
-            .flat_map(|text| text.split(|letter| !is_word(letter)).map(str::to_owned).collect::<Vec<_>>())
-            .collect();
-        facts.extend(known.iter().filter(|fact| words.contains(fact.as_str())).cloned());
+        let asked: BTreeSet<_> = policy.properties.iter().flat_map(|property| property.fact_names()).collect();
+        facts.extend(known.iter().filter(|fact| asked.contains(fact.as_str())).cloned());
         if facts.is_empty() {
             bail!("the logs label no fact that the properties of `{name}` mention\nhint: name facts with --fact");
         }

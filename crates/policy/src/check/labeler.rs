@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lictor_logic::{BeliefMonitor, Monitor, nearest};
 
-use super::collect_atoms;
+use crate::atoms::collect_atoms;
 use crate::draft::PropertyDraft;
 use crate::labeler::{FactQuestion, LabelerDefinition};
 use crate::merged_draft::MergedDraft;
