@@ -21,7 +21,9 @@ pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, Schema
 pub(crate) use crate::args::environment::{find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
 pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
-pub(crate) use crate::args::learn::{LearnArgs, LearnCalibrationArgs, LearnCommand, LearnLabelsArgs};
+pub(crate) use crate::args::learn::{
+    LearnArgs, LearnCalibrationArgs, LearnChainArgs, LearnCommand, LearnLabelsArgs, PredictArgs,
+};
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
@@ -76,6 +78,11 @@ pub(crate) enum Command {
     ///
     /// Asks only what can still change a verdict. `lictor audit --answers` then judges by the answers and asks nobody.
     Label(LabelArgs),
+    /// Forecast violations in logs by a chain, and compare the forecasts with what happened
+    ///
+    /// After each event of each session it forecasts whether a property will be violated within a few actions of the
+    /// agent. The log says what happened, so it prints how good the forecasts were. No model is asked.
+    Predict(PredictArgs),
     /// Show what is in a log: sessions, kinds of events, tools with their effects, and what each pack could judge
     Inspect(InspectArgs),
     /// Decide on live events: one JSON line in, one decision out

@@ -84,8 +84,10 @@ fn run(command: &Command, arguments: &[OsString], out: &mut dyn Write) -> anyhow
         Command::Import(args) => commands::import::run(args, out),
         Command::Learn(args) => match &args.command {
             LearnCommand::Labels(args) => commands::learn_labels::run(args, out),
+            LearnCommand::Chain(args) => commands::learn_chain::run(args, out),
             LearnCommand::Calibration(args) => commands::learn_calibration::run(args, out),
         },
+        Command::Predict(args) => commands::predict::run(args, out),
         Command::Schema(args) => commands::schema::run(args, out),
         Command::Inspect(args) => commands::inspect::run(args, out),
         Command::Init(args) => commands::init::run(args, out),

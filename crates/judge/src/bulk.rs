@@ -233,8 +233,8 @@ impl Judge {
 /// One session and its judge, to read the facts of its events.
 #[derive(Debug)]
 pub struct Follower<'j> {
-    judge: &'j mut Judge,
-    state: SessionState,
+    pub(crate) judge: &'j mut Judge,
+    pub(crate) state: SessionState,
 }
 
 impl Follower<'_> {

@@ -4,6 +4,7 @@ mod bulk;
 mod coverage;
 pub mod decision;
 pub mod finding;
+mod foresight;
 pub mod guard;
 mod history_set;
 mod history_times;
@@ -33,6 +34,7 @@ use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
 pub use bulk::Follower;
 pub use coverage::{Coverage, PropertyGap};
+pub use foresight::ForesightError;
 pub use history_times::HistoryTimes;
 use lictor_event::Event;
 use lictor_json::Text;
@@ -183,6 +185,11 @@ impl Judge {
     /// has none.
     pub(crate) fn risk_at_end(&self, state: &SessionState, property: usize) -> Option<(ChanceRange, Chance)> {
         self.risks.risk_at_end(&state.beliefs, property)
+    }
+
+    /// Returns the states of the properties as data.
+    pub(crate) fn save_monitors(&self, standing: &TraceState) -> lictor_logic::Snapshot {
+        self.group.save(standing)
     }
 
     /// Returns the next deadline of a session.

@@ -71,6 +71,10 @@ impl Session {
         &self.trail.session
     }
 
+    pub(crate) fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
     pub(crate) fn state(&self) -> &SessionState {
         &self.state
     }

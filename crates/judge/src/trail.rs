@@ -5,9 +5,10 @@ mod proof;
 mod saved;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lictor_logic::{Time, WitnessBudget};
+use lictor_logic::{Facts, Time, WitnessBudget};
 
 use crate::finding::{DecidedBy, Finding};
 use crate::label::{Labels, NameId};
@@ -132,6 +133,11 @@ impl Trail {
         self.add(labels, summary);
         self.start_anew(&violations.restarts);
         self.budget.earn();
+    }
+
+    /// Returns the last events with their facts, the oldest first.
+    pub(crate) fn recent_events(&self, most: usize, names: &[Arc<str>]) -> Vec<(&EventSummary, Facts)> {
+        self.moments.recent_events(most, names)
     }
 
     /// Adds time that passed.

@@ -15,7 +15,6 @@ mod error;
 mod file;
 mod fit;
 mod plot;
-mod portable_math;
 mod reliability;
 mod sample;
 mod score_curve;

@@ -14,4 +14,5 @@ pub use lictor_judge::{decision, finding, guard, observer, session};
 pub use lictor_logic as logic;
 pub use lictor_policy as policy;
 pub use lictor_policy::{expression, glob, pack};
+pub use lictor_predict as predict;
 pub use lictor_recognise as recognise;

@@ -367,7 +367,7 @@ impl MonitorSet {
     }
 
     /// Returns the number of a monitor's state, if it has neither bindings nor open deadlines.
-    pub(crate) fn state(&self, trace_state: &TraceState, id: MonitorId) -> Option<u32> {
+    pub fn state(&self, trace_state: &TraceState, id: MonitorId) -> Option<u32> {
         self.check_owner(trace_state);
         let monitor_state = trace_state.states.get(id.0 as usize)?;
         monitor_state.extended.is_none().then_some(monitor_state.number)

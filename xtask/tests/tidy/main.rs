@@ -19,15 +19,20 @@ use crate::source::{code_of, declared_names, identifiers, lines_without_tests, s
 use crate::tree::{File, Tree};
 
 /// The crates of the workspace that each crate may depend on. Tests may use more, as long as there is no cycle.
-const EDGES: [(&str, &[&str]); 24] = [
+const EDGES: [(&str, &[&str]); 26] = [
     ("lictor-logic", &[]),
     ("lictor-json", &[]),
+    ("lictor-math", &[]),
+    ("lictor-predict", &["lictor-logic", "lictor-json", "lictor-math"]),
     ("lictor-event", &["lictor-logic", "lictor-json"]),
     ("lictor-decode", &["lictor-logic", "lictor-json", "lictor-event"]),
     ("lictor-recognise", &["lictor-json"]),
     ("lictor-policy", &["lictor-logic", "lictor-json", "lictor-event"]),
-    ("lictor-label", &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy"]),
-    ("lictor-judge", &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy", "lictor-recognise"]),
+    ("lictor-label", &["lictor-logic", "lictor-json", "lictor-math", "lictor-event", "lictor-policy"]),
+    (
+        "lictor-judge",
+        &["lictor-logic", "lictor-json", "lictor-predict", "lictor-event", "lictor-policy", "lictor-recognise"],
+    ),
     (
         "lictor-audit",
         &["lictor-logic", "lictor-json", "lictor-event", "lictor-decode", "lictor-policy", "lictor-judge"],
@@ -42,6 +47,7 @@ const EDGES: [(&str, &[&str]); 24] = [
             "lictor-decode",
             "lictor-recognise",
             "lictor-policy",
+            "lictor-predict",
             "lictor-judge",
             "lictor-audit",
         ],

@@ -84,7 +84,7 @@ fn map_gives_reason_for_every_dependency() {
 #[test]
 fn map_stays_within_line_limit() {
     let lines = Tree::read().unwrap().text(MAP).lines().count();
-    assert!(lines <= 520, "{MAP} has {lines} lines where 520 are the most");
+    assert!(lines <= 560, "{MAP} has {lines} lines where 560 are the most");
 }
 
 #[test]

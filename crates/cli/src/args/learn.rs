@@ -20,6 +20,11 @@ pub(crate) enum LearnCommand {
     /// answer no, and at the other events of the kinds and tools at which it holds somewhere. The rest of the log says
     /// nothing about it. Prints how well each fact is told on sessions that were held out, then learns from all.
     Labels(LearnLabelsArgs),
+    /// Learn from logs how the events of an agent follow each other, to forecast violations
+    ///
+    /// Counts what came after which events. What an event does to a property is not learnt but computed, so one chain
+    /// serves every property of the policy. It holds no texts and no persons.
+    Chain(LearnChainArgs),
     /// Fit the calibration of a labeler: what its answers say about the chance of a fact
     ///
     /// Reads events in Lictor's own format that carry the labeler's `answers`, and the truth as
@@ -84,6 +89,78 @@ pub(crate) struct LearnLabelsArgs {
     /// Share of sessions that are held out for the table
     #[arg(long, value_name = "PERCENT", default_value_t = 25.0, value_parser = parse_percent)]
     pub(crate) held_out: f64,
+
+    /// Format of the logs, instead of detecting it
+    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
+    pub(crate) input_format: Option<String>,
+}
+
+const CHAIN_EXAMPLES: &str = "\
+Examples:
+  lictor learn chain logs/ --policy agent-safety -o chain.json
+  lictor predict new-logs/ --policy agent-safety --chain chain.json
+
+Exit code: 0 the chain was written, 2 it could not be learnt";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CHAIN_EXAMPLES)]
+pub(crate) struct LearnChainArgs {
+    /// Logs: files, folders, globs, or `-` for standard input
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) traces: Vec<String>,
+
+    /// Policy whose facts the chain tells apart
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: String,
+
+    /// File for the chain
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Format of the logs, instead of detecting it
+    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
+    pub(crate) input_format: Option<String>,
+}
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  lictor predict logs/ --policy agent-safety --chain chain.json
+  lictor predict logs/ --policy shop.yaml --chain chain.json --within 5 --property refund-is-approved
+  lictor predict open.jsonl --policy shop.yaml --chain chain.json --now
+  lictor predict logs/ --policy shop.yaml --chain chain.json --pattern 'eventually (violated(\"a\") and next eventually violated(\"a\"))'
+
+Exit code: 0 forecasts were made, 2 they could not be made";
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = PREDICT_EXAMPLES)]
+pub(crate) struct PredictArgs {
+    /// Logs that the chain was not learnt from: files, folders, globs, or `-` for standard input
+    #[arg(value_name = "LOG", required = true)]
+    pub(crate) traces: Vec<String>,
+
+    /// Policy whose violations are forecast
+    #[arg(short, long, value_name = "FILE|PACKS")]
+    pub(crate) policy: String,
+
+    /// File of the chain
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chain: PathBuf,
+
+    /// How many actions of the agent to look ahead
+    #[arg(long, value_name = "ACTIONS", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub(crate) within: u32,
+
+    /// Forecast this property only; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(crate) property: Vec<String>,
+
+    /// Forecast this instead of a violation: a formula about violated("ID") and satisfied("ID")
+    #[arg(long, value_name = "FORMULA")]
+    pub(crate) pattern: Option<String>,
+
+    /// Print the forecast after the last event of each session, for sessions that go on
+    #[arg(long)]
+    pub(crate) now: bool,
 
     /// Format of the logs, instead of detecting it
     #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]

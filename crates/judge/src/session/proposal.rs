@@ -24,13 +24,13 @@ pub struct Proposal {
     /// For a proposal made upon another one: the session after that one.
     pub(super) base: Option<Box<Session>>,
     /// The state after the event.
-    pub(super) standing: TraceState,
+    pub(crate) standing: TraceState,
     /// The beliefs after the event.
     pub(super) beliefs: Box<[Belief]>,
-    pub(super) labeled: LabeledEvent,
+    pub(crate) labeled: LabeledEvent,
     pub(super) violations: Violations,
     /// The event as witnesses describe it.
-    pub(super) summary: EventSummary,
+    pub(crate) summary: EventSummary,
     /// How many of the findings come from properties judged over the session; they are first.
     pub(super) own: usize,
     /// The event for histories across sessions.

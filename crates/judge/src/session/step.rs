@@ -84,6 +84,14 @@ impl Session {
         Ok(next)
     }
 
+    /// Returns the session that a proposal was made for: this one, or this one after earlier proposals.
+    pub(crate) fn base_of<'a>(&'a self, proposal: &'a Proposal) -> Result<&'a Session, SessionError> {
+        match proposal.continues(&self.version) {
+            true => Ok(proposal.base.as_deref().unwrap_or(self)),
+            false => Err(SessionError::stale(proposal)),
+        }
+    }
+
     /// Makes an event part of the session. It must have been proposed for the present state.
     pub(crate) fn accept(&mut self, judge: &mut Judge, proposal: Proposal) -> Vec<Finding> {
         self.is_torn = false;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lictor_logic::{Moment, Time};
+use lictor_logic::{Facts, Moment, Time};
 
 use super::{EventSummary, TrailEnd};
 use crate::label::{Labels, Mark, NameId};
@@ -70,6 +70,18 @@ impl Moments {
     /// The last event.
     pub(crate) fn last(&self) -> Option<&EventSummary> {
         (0..self.len()).rev().find_map(|place| self.summary(place))
+    }
+
+    /// Returns the last events with their facts, the oldest first.
+    pub(crate) fn recent_events(&self, most: usize, names: &[Arc<str>]) -> Vec<(&EventSummary, Facts)> {
+        let event = |place: usize| {
+            let summary = self.summary(place)?;
+            let (start, end) = (self.start(place), self.slots[place].end);
+            Some((summary, self.labels.facts_between(start, end, summary.time, names, |_| true)))
+        };
+        let mut recent: Vec<(&EventSummary, Facts)> = (0..self.len()).rev().filter_map(event).take(most).collect();
+        recent.reverse();
+        recent
     }
 
     /// Returns a moment as the engine reads it, with the facts of some names.

@@ -1,6 +1,6 @@
 //! How often a labeler errs, and how common a fact is: what turns an answer without a score into a chance.
 
-use super::portable_math::clopper_pearson;
+use lictor_math::clopper_pearson;
 
 /// The fewest true, and the fewest false, examples that tell how often a labeler errs.
 pub(super) const MIN_EXAMPLES: u64 = 10;

@@ -13,8 +13,8 @@ use lictor_event::{Answer, AnswerValue, Kind};
 use lictor_json::{Json, Text};
 
 use super::error::CalibrationError;
-use super::portable_math::{ln, ln_beta};
 use super::{Calibration, Stratum};
+use lictor_math::{ln, ln_beta};
 
 /// The probability that a calibration is suspended within one round although nothing has changed.
 const MAX_FALSE_ALARM: f64 = 0.001;

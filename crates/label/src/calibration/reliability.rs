@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::portable_math::{clopper_pearson, ln};
+use lictor_math::{clopper_pearson, ln};
 
 /// The number of bins of a reliability table.
 const BINS: usize = 10;

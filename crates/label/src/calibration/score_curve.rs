@@ -7,7 +7,7 @@
 use lictor_event::AnswerValue;
 
 use super::confusion::{add_halves, clip};
-use super::portable_math::{exp, ln, logistic, logit};
+use lictor_math::{exp, ln, logistic, logit};
 
 /// The fewest true, and the fewest false, examples for Platt's two parameters.
 pub(super) const MIN_PLATT_EXAMPLES: u64 = 50;

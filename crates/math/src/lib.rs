@@ -1,10 +1,11 @@
 //! Logarithm, exponential and the beta distribution from the four basic operations alone.
 //!
 //! IEEE 754 rounds the basic operations and the square root the same way everywhere; the functions of a platform's C
-//! library differ in the last bit. So the same sample gives the same calibration, with the same hash, on every machine.
+//! library differ in the last bit. So the same sample gives the same calibration, and the same log the same chain, with
+//! the same hash, on every machine.
 
 /// The logarithm of a positive number.
-pub(super) fn ln(x: f64) -> f64 {
+pub fn ln(x: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     if x <= 0.0 || !x.is_finite() {
         return if x == f64::INFINITY { x } else { f64::NEG_INFINITY };
@@ -26,7 +27,7 @@ pub(super) fn ln(x: f64) -> f64 {
 }
 
 /// The exponential; beyond ±700 that of the end.
-pub(super) fn exp(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     const LN_2_HIGH: f64 = 0.693_145_751_953_125;
     const LN_2_LOW: f64 = 1.428_606_820_309_417_2e-6;
     let x = x.clamp(-700.0, 700.0);
@@ -37,17 +38,17 @@ pub(super) fn exp(x: f64) -> f64 {
 }
 
 /// The logistic function.
-pub(super) fn logistic(x: f64) -> f64 {
+pub fn logistic(x: f64) -> f64 {
     if x >= 0.0 { 1.0 / (1.0 + exp(-x)) } else { exp(x) / (1.0 + exp(x)) }
 }
 
 /// The logarithm of the odds of a probability.
-pub(super) fn logit(p: f64) -> f64 {
+pub fn logit(p: f64) -> f64 {
     ln(p) - ln(1.0 - p)
 }
 
 /// The logarithm of the gamma function of a positive number, by Lanczos' approximation (g = 7, nine terms).
-pub(super) fn ln_gamma(x: f64) -> f64 {
+pub fn ln_gamma(x: f64) -> f64 {
     const TERMS: [f64; 8] = [
         676.520_368_121_885_1,
         -1_259.139_216_722_402_8,
@@ -69,12 +70,12 @@ pub(super) fn ln_gamma(x: f64) -> f64 {
 }
 
 /// The logarithm of the beta function.
-pub(super) fn ln_beta(a: f64, b: f64) -> f64 {
+pub fn ln_beta(a: f64, b: f64) -> f64 {
     ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b)
 }
 
 /// The probability that a number of the distribution Beta(a, b) is at most `x`.
-pub(super) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
+pub fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }
@@ -113,7 +114,7 @@ fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
 
 /// The interval of Clopper and Pearson for the probability of a hit, after some hits of a number of trials. The numbers
 /// need not be whole, so that trials that tell less than one each can be counted.
-pub(super) fn clopper_pearson(hits: f64, trials: f64, confidence: f64) -> (f64, f64) {
+pub fn clopper_pearson(hits: f64, trials: f64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
     let misses = trials - hits;
     let least = if hits <= 0.0 { 0.0 } else { beta_quantile(tail, hits, misses + 1.0) };
@@ -133,6 +134,11 @@ fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
     }
     0.5 * (low + high)
 }
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
 
 #[cfg(test)]
 mod tests {

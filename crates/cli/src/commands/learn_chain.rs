@@ -1,0 +1,46 @@
+//! `lictor learn chain`: learns from logs how the events of an agent follow each other.
+
+use std::io::Write;
+
+use anyhow::Context;
+use lictor::audit::{AuditOptions, sessions};
+use lictor::judge::Judge;
+use lictor::predict::{Chain, Step};
+
+use crate::args::LearnChainArgs;
+use crate::commands::audit::format;
+use crate::exit::Outcome;
+use crate::ledger_log;
+use crate::policies;
+
+/// Learns a chain and writes it to a file.
+pub(crate) fn run(args: &LearnChainArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
+    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
+    let sessions = sessions(&inputs, &options)?;
+    let policy = policies::load(Some(&args.policy), &[])?;
+    let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
+    let atoms = judge.atoms();
+    let steps: Vec<Vec<Step>> = sessions.iter().map(|(_, events)| read_session(&mut judge, events)).collect();
+    let chain = Chain::learn(&steps, &atoms)?;
+    let path = &args.output;
+    std::fs::write(path, chain.to_file()).with_context(|| format!("cannot write {}", path.display()))?;
+    let plural = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+    writeln!(
+        out,
+        "wrote {}: {} sessions, {} events, {} of events, looks at {} before the next",
+        path.display(),
+        chain.sessions(),
+        chain.events(),
+        plural(chain.classes(), "class", "classes"),
+        plural(chain.order(), "event", "events"),
+    )?;
+    writeln!(out, "hash {}", chain.hash())?;
+    Ok(Outcome::Compliant)
+}
+
+/// Reads a session as chains do.
+pub(crate) fn read_session(judge: &mut Judge, events: &[lictor::event::Event]) -> Vec<Step> {
+    let mut follower = judge.follow();
+    events.iter().map(|event| follower.read_step(event)).collect()
+}

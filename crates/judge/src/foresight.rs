@@ -1,0 +1,155 @@
+//! Forecasts for sessions: what a chain says about the properties of a judge.
+
+use std::fmt;
+use std::sync::Arc;
+
+use lictor_event::{Event, Kind};
+use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
+use lictor_policy::History;
+use lictor_predict::{Chain, ChainPlace, Outlook, Predictor, Step};
+
+use crate::label::collect_atoms;
+use crate::session::{Proposal, Session, SessionError};
+use crate::{Follower, Judge};
+
+/// How many events before the next one a forecast looks at.
+const RECENT_EVENTS: usize = 24;
+
+/// Why a property cannot be forecast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForesightError {
+    message: String,
+}
+
+impl fmt::Display for ForesightError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ForesightError {}
+
+/// Returns an event as chains read it.
+fn as_step(kind: &Kind, tool: Option<&str>, facts: Facts) -> Step {
+    let is_action = matches!(kind, Kind::ToolCall | Kind::AssistantMessage | Kind::Handoff);
+    Step { kind: kind.name().into(), tool: tool.map(Arc::from), facts, is_action }
+}
+
+impl Judge {
+    /// Returns the facts that the formulas of the policy ask for, to learn a chain with.
+    pub fn atoms(&self) -> Vec<Atom> {
+        let mut atoms = Vec::new();
+        for parsed in &self.prepared().formulas {
+            collect_atoms(&parsed.arena, parsed.formula, true, &mut atoms);
+        }
+        let mut atoms: Vec<Atom> = atoms.into_iter().map(|(atom, _)| atom).collect();
+        atoms.sort_unstable();
+        atoms.dedup();
+        atoms
+    }
+
+    /// Returns a predictor for some properties, by number, and a pattern over their verdicts.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is no formula; the chain does not know a fact that a property asks for; or a property is judged over
+    /// more than one session.
+    pub fn predictor(
+        &self,
+        chain: &Arc<Chain>,
+        properties: &[usize],
+        pattern: &str,
+        within: u32,
+    ) -> Result<Predictor, ForesightError> {
+        let prepared = self.prepared();
+        let refuse = |message: String| Err(ForesightError { message });
+        let mut monitors = Vec::with_capacity(properties.len());
+        for place in properties.iter().copied() {
+            let (property, parsed) = (&prepared.properties[place], &prepared.formulas[place]);
+            if property.history != History::Session {
+                return refuse(format!(
+                    "`{}` cannot be forecast: it is judged over more than one session",
+                    property.id
+                ));
+            }
+            if let Some(name) = parsed.names().iter().find(|name| !chain.knows(name)) {
+                return refuse(format!(
+                    "`{}` cannot be forecast: the chain was learnt without the fact `{name}`\n\
+                     hint: learn it again with this policy: `lictor learn chain`",
+                    property.id
+                ));
+            }
+            match Monitor::with_after(&parsed.arena, parsed.formula, parsed.after) {
+                Ok(monitor) => monitors.push((property.id.as_str(), monitor)),
+                Err(error) => return refuse(format!("`{}` cannot be forecast: {error}", property.id)),
+            }
+        }
+        Predictor::new(Arc::clone(chain), &monitors, pattern, within)
+            .map_err(|error| ForesightError { message: format!("the pattern `{pattern}` is no formula: {error}") })
+    }
+}
+
+impl Follower<'_> {
+    /// Advances the session by an event, and returns the event as chains read it.
+    pub fn read_step(&mut self, event: &Event) -> Step {
+        self.advance(event);
+        as_step(&event.kind, event.tool.as_deref(), self.last_facts(event.time))
+    }
+
+    /// Returns the states of the properties, to forecast from.
+    pub fn snapshot(&self) -> Snapshot {
+        self.judge.save_monitors(&self.state.standing)
+    }
+}
+
+impl Session {
+    /// Returns the last events as chains read them, the oldest first.
+    fn recent_steps(&self, judge: &Judge) -> Vec<Step> {
+        let names = &judge.prepared().plan.names;
+        let recent = self.trail().recent_events(RECENT_EVENTS, names);
+        recent.into_iter().map(|(summary, facts)| as_step(&summary.kind, summary.tool.as_deref(), facts)).collect()
+    }
+
+    fn chain_place(&self, judge: &Judge, chain: &Chain) -> ChainPlace {
+        let mut place = chain.start();
+        self.recent_steps(judge).iter().for_each(|step| chain.follow(&mut place, step));
+        place
+    }
+
+    /// Returns a forecast from here on.
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge.
+    pub fn forecast(&self, judge: &Judge, predictor: &mut Predictor) -> Result<Outlook, SessionError> {
+        self.check_judge(judge)?;
+        let place = self.chain_place(judge, predictor.chain());
+        let snapshot = judge.save_monitors(&self.state().standing);
+        // INVARIANT: a snapshot that was just taken is valid.
+        Ok(predictor.forecast(&snapshot, &place, &[]).unwrap_or(Outlook::OutOfModel))
+    }
+
+    /// Returns a forecast from a proposed event on. What the event itself would violate counts.
+    ///
+    /// # Errors
+    ///
+    /// The session belongs to another judge, or the proposal to another state of it.
+    pub fn forecast_upon(
+        &self,
+        judge: &Judge,
+        predictor: &mut Predictor,
+        proposal: &Proposal,
+    ) -> Result<Outlook, SessionError> {
+        self.check_judge(judge)?;
+        let base = self.base_of(proposal)?;
+        let mut place = base.chain_place(judge, predictor.chain());
+        let (summary, labeled) = (&proposal.summary, &proposal.labeled);
+        let facts = labeled.labels.facts(summary.time, &judge.prepared().plan.names);
+        predictor.chain().follow(&mut place, &as_step(&summary.kind, summary.tool.as_deref(), facts));
+        let snapshot = judge.save_monitors(&proposal.standing);
+        let violated = |finding: &crate::finding::Finding| (finding.property.id.clone(), Verdict::Violated);
+        let present: Vec<_> = proposal.findings.iter().map(violated).collect();
+        let present: Vec<(&str, Verdict)> = present.iter().map(|(id, verdict)| (id.as_str(), *verdict)).collect();
+        Ok(predictor.forecast(&snapshot, &place, &present).unwrap_or(Outlook::OutOfModel))
+    }
+}

@@ -1,0 +1,143 @@
+//! Forecasts for one policy and one chain.
+
+use std::sync::Arc;
+
+use lictor_logic::{FormulaError, Monitor, Snapshot, SnapshotError, Verdict};
+
+use crate::chain::{Chain, ChainPlace};
+use crate::forecast::{Forecast, ForecastMethod, Outlook};
+use crate::machine::{Machine, Outcome};
+use crate::paths::walk_paths;
+use crate::reach::Reach;
+use crate::symbol::Step;
+
+/// The number of random paths for properties whose states cannot be compared.
+const PATHS: u32 = 400;
+
+/// Forecasts whether a pattern over the verdicts of properties happens soon.
+///
+/// ```
+/// use lictor_logic::{Facts, Monitor, MonitorSet};
+/// use lictor_predict::{Chain, Predictor, SOME_VIOLATION, Step};
+///
+/// // Of ten sessions, every second one deletes right after it has listed.
+/// let step = |tool: &str| Step {
+///     kind: "tool_call".into(),
+///     tool: Some(tool.into()),
+///     facts: Facts::from_names([tool]).unwrap(),
+///     is_action: true,
+/// };
+/// let sessions: Vec<Vec<Step>> = (0..40)
+///     .map(|n| if n % 2 == 0 { vec![step("list"), step("delete")] } else { vec![step("list"), step("read")] })
+///     .collect();
+/// let chain = Chain::learn(&sessions, &[])?;
+/// let monitor = Monitor::parse("always not delete")?;
+///
+/// let mut session = MonitorSet::new();
+/// session.add(monitor.clone());
+/// let mut state = session.start();
+/// let mut place = chain.start();
+/// session.step(&mut state, &step("list").facts);
+/// chain.follow(&mut place, &step("list"));
+///
+/// let mut predictor = Predictor::new(chain.into(), &[("no-deletion", monitor)], SOME_VIOLATION, 1)?;
+/// let outlook = predictor.forecast(&session.snapshot(&state), &place, &[])?;
+/// let forecast = outlook.forecast().unwrap();
+/// assert!((forecast.chance - 0.5).abs() < 0.05, "{outlook}");
+/// assert!(forecast.least < 0.5 && forecast.most > 0.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Predictor {
+    chain: Arc<Chain>,
+    machine: Machine,
+    reach: Reach,
+    within: u32,
+}
+
+impl Predictor {
+    /// Returns a predictor for properties by their ids, and a pattern over their verdicts: a formula about
+    /// `violated("id")` and `satisfied("id")`. It looks `within` actions of the agent ahead.
+    ///
+    /// # Errors
+    ///
+    /// The pattern is no formula that can be monitored.
+    pub fn new(
+        chain: Arc<Chain>,
+        properties: &[(&str, Monitor)],
+        pattern: &str,
+        within: u32,
+    ) -> Result<Predictor, FormulaError> {
+        Ok(Predictor { chain, machine: Machine::new(properties, pattern)?, reach: Reach::default(), within })
+    }
+
+    /// The chain it forecasts by.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// Returns whether the pattern happened in what followed; `None` if that depends on unknown facts, or if the log ends
+    /// before it is known. `is_whole` says that the session ended after it.
+    ///
+    /// # Errors
+    ///
+    /// The snapshot is damaged, or of another version.
+    pub fn has_happened(
+        &mut self,
+        session: &Snapshot,
+        following: &[Step],
+        is_whole: bool,
+    ) -> Result<Option<bool>, SnapshotError> {
+        let mut state = self.machine.resume(session, &[])?;
+        let (mut outcome, mut actions) = (self.machine.outcome(&mut state), 0);
+        for step in following {
+            if outcome != Outcome::Open || actions == self.within {
+                break;
+            }
+            self.machine.step(&mut state, &step.facts);
+            actions += u32::from(step.is_action);
+            outcome = self.machine.outcome(&mut state);
+        }
+        outcome = match outcome {
+            Outcome::Open if actions == self.within => self.machine.outcome_at_horizon(&mut state),
+            Outcome::Open if is_whole => self.machine.outcome_at_end(&mut state),
+            outcome => outcome,
+        };
+        Ok(match outcome {
+            Outcome::Hit => Some(true),
+            Outcome::Missed => Some(false),
+            Outcome::Open | Outcome::Unknown => None,
+        })
+    }
+
+    /// Returns the probability that the pattern happens, from where a session is. `present` are the verdicts that its
+    /// last event brought: they count, too.
+    ///
+    /// # Errors
+    ///
+    /// The snapshot is damaged, or of another version.
+    pub fn forecast(
+        &mut self,
+        session: &Snapshot,
+        place: &ChainPlace,
+        present: &[(&str, Verdict)],
+    ) -> Result<Outlook, SnapshotError> {
+        if self.chain.is_out_of_model(place) {
+            return Ok(Outlook::OutOfModel);
+        }
+        let (machine, chain, within) = (&mut self.machine, &*self.chain, self.within);
+        let (reached, method) = match machine.is_finite() {
+            true => {
+                let reached = self.reach.probability(machine, chain, (session, present), place, within)?;
+                (reached, ForecastMethod::Chain)
+            }
+            false => {
+                let seed = place.seed();
+                let reached = walk_paths(machine, chain, (session, present), place, within, (PATHS, seed))?;
+                (reached, ForecastMethod::ChainPaths { paths: PATHS, seed })
+            }
+        };
+        let (known, (least, most)) = (reached.known, reached.interval);
+        Ok(Outlook::Forecast(Forecast { within, least, chance: known.0, most, method }))
+    }
+}
