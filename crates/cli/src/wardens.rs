@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lictor::guard::{Guard, GuardOptions};
-use lictor::judge::Judge;
+use lictor::judge::{Foresight, Judge};
 use lictor::policy::Policy;
 use lictor_ledger::Ledger;
 use lictor_logic::{Span, Time};
@@ -75,7 +75,9 @@ fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result
 /// Returns a guard for a policy, with the options of the arguments.
 pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
     let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
-    Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers::open_live(policy)?))
+    let foresight = Foresight::open(&judge, policy).map_err(|problem| policies::unusable(&[*problem]))?;
+    let labelers = labelers::open_live(policy)?;
+    Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers).foreseeing(foresight))
 }
 
 /// Returns the guard options of the arguments.

@@ -35,6 +35,7 @@
 
 mod approval;
 mod exchange;
+mod intervene;
 mod local;
 mod memory;
 mod new_event;

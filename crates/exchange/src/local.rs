@@ -11,7 +11,7 @@ use bytes::Bytes;
 use lictor_event::{DELIVERY, Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::decision::Refusal;
-use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
+use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview, ReplyScores};
 use lictor_logic::Time;
 use lictor_wire::Api;
 use serde_json::{Map, Value};
@@ -32,6 +32,9 @@ pub trait LocalDecider {
 
     /// Returns the decision that an event would get.
     fn preview(&mut self, event: &Event) -> Result<Preview, String>;
+
+    /// Returns how likely each of several replies leads to a violation.
+    fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String>;
 
     /// Whether the approval with this id is still pending in a session.
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String>;
@@ -60,6 +63,10 @@ impl LocalDecider for Guard {
 
     fn preview(&mut self, event: &Event) -> Result<Preview, String> {
         Ok(Guard::preview(self, event))
+    }
+
+    fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String> {
+        Ok(Guard::score(self, session, replies))
     }
 
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {
@@ -168,7 +175,7 @@ impl LocalExchange {
 
     /// Judges the body of a request. Returns the body that may be sent.
     pub fn request(&mut self, parts: LocalParts<'_>, body: Bytes) -> Result<Bytes, ExchangeFailure> {
-        let mut exchange = Exchange::new(self.api, self.id.as_str(), self.options, body);
+        let mut exchange = Exchange::new(self.api, self.id.as_str(), self.options.clone(), body);
         let step = exchange.start();
         self.exchange = Some(exchange);
         match self.drive(parts, step) {
@@ -302,6 +309,7 @@ impl LocalExchange {
                 StepResult::Done
             }
             ExchangeStep::Preview(event) => StepResult::Preview(Box::new(decider.preview(&event)?)),
+            ExchangeStep::Score(replies) => StepResult::Scores(Box::new(decider.score(&self.session, &replies)?)),
             ExchangeStep::Ask(request) => {
                 let id = request.id.clone();
                 session.approvals.insert(id.clone(), *request);

@@ -35,6 +35,8 @@ pub struct SessionMemory {
     rounds: u64,
     /// How often the model was asked again.
     pub(crate) corrections: usize,
+    /// How many other replies were asked for, to replace one with a bad forecast.
+    pub(crate) candidates: usize,
 }
 
 /// The altered form of an item.
@@ -74,6 +76,8 @@ struct StoredMemory<'a> {
     rounds: u64,
     #[serde(default)]
     corrections: usize,
+    #[serde(default)]
+    candidates: usize,
     /// When it was last saved, in nanoseconds since 1970.
     used: i64,
 }
@@ -81,7 +85,7 @@ struct StoredMemory<'a> {
 impl SessionMemory {
     /// Reads the stored form. Returns the memory and when it was last used.
     pub fn from_bytes(bytes: &[u8]) -> Option<(SessionMemory, Time)> {
-        let StoredMemory { known, altered, granted, notes, denied, refused, rounds, corrections, used } =
+        let StoredMemory { known, altered, granted, notes, denied, refused, rounds, corrections, candidates, used } =
             serde_json::from_slice(bytes).ok()?;
         let known = unhex(&known).and_then(|bytes| ConversationHistory::from_bytes(&bytes))?;
         let memory = SessionMemory {
@@ -93,6 +97,7 @@ impl SessionMemory {
             refused: refused.into_owned(),
             rounds,
             corrections,
+            candidates,
         };
         Some((memory, Time(used)))
     }
@@ -108,6 +113,7 @@ impl SessionMemory {
             refused: self.refused.as_slice().into(),
             rounds: self.rounds,
             corrections: self.corrections,
+            candidates: self.candidates,
             used: used.0,
         };
         // Text keys and no maps with other ones: this cannot fail.

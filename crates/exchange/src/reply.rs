@@ -50,6 +50,7 @@ impl Life {
         mut request: Bytes,
         mut bytes: Bytes,
     ) -> Result<ExchangeEnd, Stop> {
+        bytes = self.intervene(sent, &request, bytes).await?;
         let mut left = self.corrections_left(sent);
         let mut denied: Option<RefusedReply> = None;
         loop {

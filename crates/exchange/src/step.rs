@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lictor_event::Event;
-use lictor_judge::guard::{Decision, Preview};
+use lictor_judge::guard::{Decision, Preview, ReplyScores};
+use lictor_policy::PredictSettings;
 use lictor_wire::{SessionHints, UnknownFields};
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use crate::approval::ApprovalRequest;
 use crate::memory::SessionMemory;
 
 /// The settings of an exchange.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExchangeOptions {
     /// Whether everything is judged but forwarded unchanged (shadow mode).
@@ -36,6 +37,8 @@ pub struct ExchangeOptions {
     pub session_corrections: usize,
     /// Whether the reply is judged; a count of tokens has nothing to judge.
     pub judges_reply: bool,
+    /// How replies with a bad forecast are replaced; none are without it.
+    pub interventions: Option<Arc<PredictSettings>>,
 }
 
 impl Default for ExchangeOptions {
@@ -50,6 +53,7 @@ impl Default for ExchangeOptions {
             corrections: 2,
             session_corrections: 20,
             judges_reply: true,
+            interventions: None,
         }
     }
 }
@@ -74,6 +78,8 @@ pub enum ExchangeStep {
     Save(Arc<SessionMemory>),
     /// Preview what would be decided on an event: [`Preview`](StepResult::Preview).
     Preview(Box<Event>),
+    /// Score possible replies by what they would lead to: [`Scores`](StepResult::Scores).
+    Score(Vec<Vec<Event>>),
     /// Store a call for a reviewer: [`Approval`](StepResult::Approval), the id by which the reviewer answers.
     Ask(Box<ApprovalRequest>),
     /// Wait until these approvals are answered, for as long as the driver keeps an exchange open:
@@ -149,6 +155,8 @@ pub enum StepResult {
     Conflict,
     /// The decision that the event would get.
     Preview(Box<Preview>),
+    /// A score for each reply.
+    Scores(Box<ReplyScores>),
     /// The id by which a reviewer answers.
     Approval(String),
     /// Whether an approval is still unanswered.
@@ -229,4 +237,8 @@ pub struct ExchangeCounts {
     pub stripped: u64,
     /// How often the model was asked again.
     pub corrections: u64,
+    /// How many other replies were asked for, because the forecast was bad.
+    pub candidates: u64,
+    /// How many replies were replaced by one of them.
+    pub replaced: u64,
 }

@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use lictor_event::labeler::Labelers;
 use lictor_event::{EXCHANGE, Event};
 use lictor_json::Json;
-use lictor_judge::Judge;
-use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
+use lictor_judge::guard::{Action, AskScope, Decision, Guard, GuardOptions, Preview, ReplyScores};
+use lictor_judge::{Foresight, Judge};
 use lictor_label::open::{OpenOptions, open_labelers};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
@@ -81,7 +81,7 @@ impl Judges {
         let expired = Arc::new(Notify::new());
         for tenant in tenants {
             metrics.add_tenant(&tenant);
-            let guard = Guard::new(judge(&policy)?, options);
+            let guard = make_guard(&policy, options)?;
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
@@ -209,6 +209,16 @@ impl Judges {
         self.ask(tenant, |warden, then| warden.preview(event, then)).await
     }
 
+    /// Returns how likely each of several replies leads to a violation.
+    pub(crate) async fn score(
+        &self,
+        tenant: &str,
+        session: String,
+        replies: Vec<Vec<Event>>,
+    ) -> Result<ReplyScores, Unavailable> {
+        self.ask(tenant, |warden, then| warden.score(session, replies, then)).await
+    }
+
     /// Ends a session that is too many for the memory, and returns what it leaves unmet.
     pub(crate) async fn finish(&self, tenant: &str, session: String) -> Result<Vec<Notice>, Unavailable> {
         self.ask(tenant, |warden, then| warden.finish(session, EVICTED, then)).await
@@ -259,7 +269,7 @@ impl Judges {
         // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
-            ready.push((tenant, Guard::new(judge(policy)?, self.options)));
+            ready.push((tenant, make_guard(policy, self.options)?));
         }
         for (tenant, guard) in ready {
             let fingerprint = next.fingerprint.to_string();
@@ -305,6 +315,13 @@ impl Judges {
         question(warden, Box::new(move |answer| drop(sender.send(answer))));
         receiver.await.map_err(|_| unavailable("the warden is closed".to_owned()))
     }
+}
+
+/// Returns a guard for a policy, with the forecasts that the policy asks for.
+fn make_guard(policy: &Policy, options: GuardOptions) -> Result<Guard, StartError> {
+    let judge = judge(policy)?;
+    let foresight = Foresight::open(&judge, policy).map_err(|problem| StartError::new(problem.to_string()))?;
+    Ok(Guard::new(judge, options).foreseeing(foresight))
 }
 
 /// Opens the labelers of a policy.

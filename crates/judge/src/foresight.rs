@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
 use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
-use lictor_policy::History;
-use lictor_predict::{Chain, ChainPlace, Outlook, Predictor, Step};
+use lictor_policy::{History, Policy, PredictSettings, Problem};
+use lictor_predict::{Chain, ChainPlace, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
 use crate::label::collect_atoms;
 use crate::session::{Proposal, Session, SessionError};
@@ -14,6 +14,9 @@ use crate::{Follower, Judge};
 
 /// How many events before the next one a forecast looks at.
 const RECENT_EVENTS: usize = 24;
+
+/// The most rules that a model is reminded of.
+const MAX_ADVICE: usize = 8;
 
 /// Why a property cannot be forecast.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +89,85 @@ impl Judge {
         }
         Predictor::new(Arc::clone(chain), &monitors, pattern, within)
             .map_err(|error| ForesightError { message: format!("the pattern `{pattern}` is no formula: {error}") })
+    }
+}
+
+/// Forecasts for the replies of a guard's sessions, as its policy says.
+#[derive(Debug)]
+pub struct Foresight {
+    predictor: Predictor,
+    /// The properties that are forecast, by number.
+    properties: Vec<usize>,
+}
+
+impl Foresight {
+    /// Returns the forecasts that a policy asks for, by the chain that it names; none if it asks for none.
+    ///
+    /// # Errors
+    ///
+    /// The chain cannot be read, or what the policy names cannot be forecast by it.
+    pub fn open(judge: &Judge, policy: &Policy) -> Result<Option<Foresight>, Box<Problem>> {
+        let Some(settings) = &policy.predict else { return Ok(None) };
+        let refuse = |message: String| Box::new(Problem::new(&settings.place, "policy.predict", message));
+        let text = settings.read_chain().map_err(refuse)?;
+        let chain = Chain::parse(&text).map_err(|error| refuse(format!("`{}`: {error}", settings.chain)))?;
+        let foresight = Foresight::new(judge, settings, &Arc::new(chain));
+        foresight.map(Some).map_err(|error| refuse(error.to_string()))
+    }
+
+    /// Returns the forecasts that a policy asks for, by a chain.
+    ///
+    /// # Errors
+    ///
+    /// A property that the policy names cannot be forecast, or none can.
+    pub fn new(judge: &Judge, settings: &PredictSettings, chain: &Arc<Chain>) -> Result<Foresight, ForesightError> {
+        let all = judge.properties();
+        let mut properties = Vec::new();
+        for name in &settings.properties {
+            match all.iter().position(|property| property.id == *name) {
+                Some(place) => properties.push(place),
+                None => return Err(ForesightError { message: format!("there is no property `{name}` to forecast") }),
+            }
+        }
+        if properties.is_empty() {
+            let can_be = |place: &usize| judge.predictor(chain, &[*place], SOME_VIOLATION, 1).is_ok();
+            properties = (0..all.len()).filter(can_be).collect();
+        }
+        if properties.is_empty() {
+            let message = "no property of the policy can be forecast by its chain\n\
+                           hint: learn it again with this policy: `lictor learn chain`";
+            return Err(ForesightError { message: message.to_owned() });
+        }
+        let predictor = judge.predictor(chain, &properties, SOME_VIOLATION, settings.within)?;
+        Ok(Foresight { predictor, properties })
+    }
+
+    /// Returns the score of the events of a reply: the worst if one of them violates a property that is forecast, else
+    /// the forecast behind them. None if the session is unlike what the chain was learnt from.
+    pub(crate) fn score(&mut self, judge: &mut Judge, session: &Session, events: &[Event]) -> Option<Score> {
+        let mut fork = session.fork();
+        for event in events {
+            let proposal = fork.make_proposal(judge, event);
+            let is_followed = |finding: &crate::finding::Finding| {
+                self.properties.iter().any(|place| judge.properties()[*place].id == finding.property.id)
+            };
+            if proposal.findings.iter().any(is_followed) {
+                return Some(Score::WORST);
+            }
+            fork.accept(judge, proposal);
+        }
+        let outlook = fork.forecast(judge, &mut self.predictor).ok()?;
+        outlook.forecast().map(|forecast| Score { most: forecast.most, chance: forecast.chance })
+    }
+
+    /// Returns what to mind, for the model: what the properties that are forecast ask for.
+    pub(crate) fn advice(&self, judge: &Judge) -> String {
+        let says = |place: &usize| {
+            let property = &judge.properties()[*place];
+            format!("- {}", property.remedy.as_ref().unwrap_or(&property.says))
+        };
+        let lines: Vec<String> = self.properties.iter().take(MAX_ADVICE).map(says).collect();
+        format!("Before the next step, mind these rules:\n{}", lines.join("\n"))
     }
 }
 

@@ -19,6 +19,7 @@ mod received;
 mod redact;
 mod restored;
 mod saved;
+mod score;
 mod view;
 
 use std::collections::{HashMap, VecDeque};
@@ -26,13 +27,13 @@ use std::sync::Arc;
 
 use lictor_logic::{Span, Time};
 
-use crate::Judge;
 pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal};
 use crate::finding::Finding;
 pub use crate::label::person;
 use crate::observer::{Feed, FeedEntry};
 use crate::session::{Proposal, Session};
 pub use crate::trail::SavedMoments;
+use crate::{Foresight, Judge};
 use lictor_event::annotator::Annotators;
 use lictor_event::labeler::Labelers;
 use lictor_event::{Event, Kind};
@@ -41,6 +42,7 @@ use lictor_policy::{Mode, Response};
 use pending::PendingEvent;
 pub use preview::Preview;
 pub use saved::SavedGuardSession;
+pub use score::ReplyScores;
 pub use view::late_line;
 
 /// The JSON Schema of the lines that a guard answers with.
@@ -122,6 +124,8 @@ pub struct Guard {
     labelers: Labelers,
     /// Where decisions and findings are published.
     feed: Option<Feed>,
+    /// Forecasts replies.
+    foresight: Option<Foresight>,
 }
 
 /// Decides on the events of one session at a time.
@@ -163,7 +167,7 @@ impl Guard {
         let annotators = Arc::default();
         let labelers = Labelers::default();
         let decider = Decider { judge, options, skew: None };
-        Guard { decider, sessions: HashMap::new(), annotators, labelers, feed: None }
+        Guard { decider, sessions: HashMap::new(), annotators, labelers, feed: None, foresight: None }
     }
 
     /// Asks annotators about every event before it is judged.
@@ -178,6 +182,13 @@ impl Guard {
     #[must_use]
     pub fn labeled_by(mut self, labelers: Labelers) -> Guard {
         self.labelers = labelers;
+        self
+    }
+
+    /// Forecasts what replies lead to, for [`score`](Guard::score).
+    #[must_use]
+    pub fn foreseeing(mut self, foresight: Option<Foresight>) -> Guard {
+        self.foresight = foresight;
         self
     }
 

@@ -34,7 +34,7 @@ use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
 pub use bulk::Follower;
 pub use coverage::{Coverage, PropertyGap};
-pub use foresight::ForesightError;
+pub use foresight::{Foresight, ForesightError};
 pub use history_times::HistoryTimes;
 use lictor_event::Event;
 use lictor_json::Text;

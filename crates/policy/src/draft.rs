@@ -8,7 +8,8 @@ use super::policy_reader::PolicyReader;
 use super::policy_text::PolicyText;
 use super::yaml::{self, YamlNode};
 use super::{
-    Category, FactDefinition, LabelBudget, LabelerDefinition, Place, Problems, Property, Purpose, Response, Tool,
+    Category, FactDefinition, LabelBudget, LabelerDefinition, Place, PredictSettings, Problems, Property, Purpose,
+    Response, Tool,
 };
 use lictor_json::{Json, Text};
 
@@ -16,6 +17,7 @@ mod fact;
 mod formula;
 mod labeler;
 mod pattern;
+mod predict;
 mod property;
 mod section;
 mod tool;
@@ -43,6 +45,7 @@ pub(super) struct Draft {
     pub(super) tables: Vec<TableDraft>,
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
+    pub(super) predict: Option<PredictSettings>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) changes: Vec<PropertyChange>,
@@ -98,7 +101,7 @@ pub(super) struct PropertyDraft {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 14] = [
+const FILE_KEYS: [&str; 15] = [
     "lictor",
     "name",
     "uses",
@@ -108,6 +111,7 @@ const FILE_KEYS: [&str; 14] = [
     "tables",
     "labelers",
     "budget",
+    "predict",
     "facts",
     "properties",
     "change",
@@ -132,6 +136,7 @@ impl Draft {
             tables: Vec::new(),
             labelers: Vec::new(),
             budget: None,
+            predict: None,
             facts: Vec::new(),
             properties: Vec::new(),
             changes: Vec::new(),
@@ -174,6 +179,7 @@ impl Draft {
         self.properties = fields.get("properties").map(|node| reader.read_properties(node)).unwrap_or_default();
         if role == TextOrigin::File {
             self.budget = fields.get("budget").map(|node| reader.read_budget(node));
+            self.predict = fields.get("predict").and_then(|node| reader.read_predict(node));
             self.changes = fields.get("change").map(|node| reader.read_changes(node)).unwrap_or_default();
             self.suppressions = fields.get("suppress").map(|node| reader.read_suppressions(node)).unwrap_or_default();
         }

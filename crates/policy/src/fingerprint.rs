@@ -6,7 +6,7 @@ use lictor_logic::{Arena, Spelling};
 use sha2::{Digest, Sha256};
 
 use super::{FactCase, FactDefinition, FactPattern, FactQuestion, LabelBudget, LabelerDefinition};
-use super::{Policy, Property, RecordPurpose, Test};
+use super::{Place, Policy, PredictSettings, Property, RecordPurpose, Test};
 use lictor_json::{Json, Text};
 
 impl Policy {
@@ -53,6 +53,11 @@ impl Policy {
         names.extend(self.labelers.iter().map(write_labeler));
         if self.budget != LabelBudget::default() {
             names.push(join_line("budget", [format!("{:?}", self.budget)]));
+        }
+        if let Some(predict) = &self.predict {
+            // Where it was written changes nothing.
+            let settings = PredictSettings { place: Place::default(), ..predict.clone() };
+            names.push(join_line("predict", [format!("{settings:?}")]));
         }
         names.extend(self.facts.iter().map(write_fact));
         for it in &self.suppressions {

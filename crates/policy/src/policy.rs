@@ -10,6 +10,7 @@ use crate::glob::Glob;
 use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::place::Place;
 use crate::policy_text::PolicyText;
+use crate::predict::PredictSettings;
 use crate::problem::Problems;
 use crate::property::Property;
 use crate::tool_record::ToolRecord;
@@ -31,6 +32,8 @@ pub struct Policy {
     pub labelers: Vec<LabelerDefinition>,
     /// What asking them may cost.
     pub budget: LabelBudget,
+    /// How violations are forecast, and what is done about them.
+    pub predict: Option<PredictSettings>,
     /// Facts beyond the built-in ones.
     pub facts: Vec<FactDefinition>,
     /// The properties that must hold.

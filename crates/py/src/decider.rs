@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lictor::event::Event;
 use lictor::finding::Finding;
-use lictor::guard::{Capabilities, Decision, Guard, Preview};
+use lictor::guard::{Capabilities, Decision, Guard, Preview, ReplyScores};
 use lictor::json::Json;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
@@ -96,6 +96,15 @@ impl Decider {
         match self {
             Decider::Forgetful(guard) => Ok(guard.preview(event)),
             Decider::Writing(writing) => writing.warden.preview(event).map_err(|error| error.to_string()),
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Returns how likely each of several replies leads to a violation; changes nothing.
+    pub(crate) fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.score(session, replies)),
+            Decider::Writing(writing) => writing.warden.score(session, replies).map_err(|error| error.to_string()),
             Decider::Closed => Err(closed()),
         }
     }

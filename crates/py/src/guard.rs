@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use lictor::event::Event;
 use lictor::finding::Finding;
-use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview};
+use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview, ReplyScores};
+use lictor::judge::Foresight;
+use lictor::policy::PredictSettings;
 use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, changes_texts};
 use lictor_logic::{Span, Time};
 use lictor_warden::RefusedInput;
@@ -33,6 +35,7 @@ pub(crate) struct GuardCore {
     process: u32,
     writes: bool,
     changes_texts: bool,
+    predict: Option<Arc<PredictSettings>>,
 }
 
 /// A guard, and the sessions of the model clients that it guards.
@@ -66,6 +69,10 @@ impl LocalDecider for Decider {
         Decider::preview(self, event)
     }
 
+    fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String> {
+        Decider::score(self, session, replies)
+    }
+
     fn now(&self) -> Option<Time> {
         Some(now())
     }
@@ -93,6 +100,11 @@ impl GuardCore {
     /// Whether the policy may change what an assistant says.
     pub(crate) fn changes_texts(&self) -> bool {
         self.changes_texts
+    }
+
+    /// Returns how replies with a bad forecast are replaced.
+    pub(crate) fn predict(&self) -> Option<Arc<PredictSettings>> {
+        self.predict.clone()
     }
 
     /// Locks the guard. Returns an error in a forked process that cannot get the lock.
@@ -150,11 +162,15 @@ impl GuardCore {
         }
         let options = GuardOptions::default().patience(Span((patience * 1e9) as u64)).content(content);
         let wanted = |policy: &Policy| {
-            (policy.judge(), policy.fingerprint(), changes_texts(policy.policy()), policy.labelers(true))
+            let (judge, loaded) = (policy.judge(), policy.policy());
+            let foresight = Foresight::open(&judge, loaded).map_err(|problem| problem.to_string());
+            let settings = (changes_texts(loaded), loaded.predict.clone().map(Arc::new));
+            (judge, policy.fingerprint(), settings, policy.labelers(true), foresight)
         };
-        let (judge, fingerprint, changes_texts, labelers) = Policy::given(policy, wanted)?;
+        let (judge, fingerprint, (changes_texts, predict), labelers, foresight) = Policy::given(policy, wanted)?;
+        let foresight = foresight.map_err(|problem| Error::Policy.with(problem))?;
         let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
-        let guard = Guard::new(judge, options).labeled_by(labelers);
+        let guard = Guard::new(judge, options).labeled_by(labelers).foreseeing(foresight);
         let decider = policy.py().detach(|| match log {
             Some(folder) => Decider::writing(guard, fingerprint, &folder, origin, keep_content),
             None => Ok(Decider::Forgetful(Box::new(guard))),
@@ -162,7 +178,7 @@ impl GuardCore {
         let decider = decider.map_err(|message| Error::Log.with(message))?;
         let writes = matches!(decider, Decider::Writing(_));
         let guarding = Arc::new(Mutex::new(GuardState { decider, sessions: LocalSessions::default() }));
-        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts })
+        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts, predict })
     }
 
     /// Returns the key that verifies the log.

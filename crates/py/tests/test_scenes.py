@@ -85,7 +85,8 @@ def play(guarded: Any, network: Network, turn: Dict[str, Any]) -> Any:
 @pytest.mark.parametrize("file", SCENES, ids=lambda file: str(file.stem))
 def test_scene_plays_with_python_transport(file: Path, hold_text: bool) -> None:
     scene = json.loads(file.read_text())
-    guard = Guard(Policy.parse("\n".join(scene["policy"])), hold_text=hold_text)
+    policy = "\n".join(scene["policy"]).replace("$FILES", str(file.parent / "files"))
+    guard = Guard(Policy.parse(policy), hold_text=hold_text)
     network = Network()
     guarded = transports(http)[0](guard, network)
     for number, turn in enumerate(scene["turns"]):

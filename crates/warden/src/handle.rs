@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lictor_event::Event;
-use lictor_judge::guard::{Guard, Preview};
+use lictor_judge::guard::{Guard, Preview, ReplyScores};
 use lictor_logic::Time;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
@@ -148,6 +148,19 @@ impl WardenHandle {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Preview(Box::new(event), Box::new(then))),
             Mode::Direct(direct) => direct.ask(|warden, _| warden.preview(&event), then),
+        }
+    }
+
+    /// Returns [how likely replies lead to a violation](Warden::score).
+    pub fn score(
+        &self,
+        session: String,
+        replies: Vec<Vec<Event>>,
+        then: impl FnOnce(Result<ReplyScores, Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Score(session, replies, Box::new(then))),
+            Mode::Direct(direct) => direct.ask(|warden, _| warden.score(&session, &replies), then),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lictor_event::Event;
 use lictor_judge::finding::Finding;
-use lictor_judge::guard::{Guard, Preview};
+use lictor_judge::guard::{Guard, Preview, ReplyScores};
 use lictor_judge::observer::{Feed, FeedEntry};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
@@ -223,6 +223,19 @@ impl Warden {
             let missing = self.guard.take_missing_histories();
             if missing.is_empty() {
                 return Ok(preview);
+            }
+            self.load_missing(&missing)?;
+        }
+    }
+
+    /// Returns how likely each of several replies leads to a violation. Nothing is saved or recorded.
+    pub fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, WardenError> {
+        self.hold(session)?;
+        loop {
+            let scores = self.guard.score(session, replies);
+            let missing = self.guard.take_missing_histories();
+            if missing.is_empty() {
+                return Ok(scores);
             }
             self.load_missing(&missing)?;
         }

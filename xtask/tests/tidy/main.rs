@@ -62,7 +62,15 @@ const EDGES: [(&str, &[&str]); 26] = [
     ("lictor-wire", &["lictor-json", "lictor-event", "lictor-decode"]),
     (
         "lictor-exchange",
-        &["lictor-logic", "lictor-json", "lictor-event", "lictor-policy", "lictor-judge", "lictor-wire"],
+        &[
+            "lictor-logic",
+            "lictor-json",
+            "lictor-event",
+            "lictor-policy",
+            "lictor-predict",
+            "lictor-judge",
+            "lictor-wire",
+        ],
     ),
     (
         "lictor-gateway",

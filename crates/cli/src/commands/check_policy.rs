@@ -4,7 +4,7 @@ use std::io::Write;
 
 use lictor::audit::{AuditOptions, Inventory, MissingFact, UnexercisedProperty, audit, take_inventory};
 use lictor::input;
-use lictor::judge::Judge;
+use lictor::judge::{Foresight, Judge};
 use lictor::policy::glob::Glob;
 use lictor::policy::{Policy, RecordPurpose, Tool, lint};
 use lictor::report::escape_hidden;
@@ -44,11 +44,15 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
         writeln!(out, "error: {mistake}\n")?;
     }
     // Models and calibrations are read, and nobody is asked.
-    let unusable = open_labelers(&policy, &OpenOptions::default()).err().unwrap_or_default();
+    let mut unusable = open_labelers(&policy, &OpenOptions::default()).err().unwrap_or_default();
     for problem in &unusable {
         writeln!(out, "{problem}\n")?;
     }
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
+    if let Err(problem) = Foresight::open(&judge, &policy) {
+        writeln!(out, "{problem}\n")?;
+        unusable.push(*problem);
+    }
     let mut is_unread = false;
     if !logs.is_empty() {
         let options = AuditOptions::default();

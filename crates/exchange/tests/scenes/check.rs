@@ -17,7 +17,7 @@ pub(crate) struct TurnResult {
 
 /// Returns all scenes of a folder, with their names.
 pub(crate) fn scenes(folder: &Path) -> Vec<(String, Value)> {
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let name = |file: &Path| file.file_stem().unwrap().to_string_lossy().into_owned();
     let read = |file: &Path| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let mut scenes: Vec<(String, Value)> = files.map(|file| (name(&file), read(&file))).collect();
@@ -30,9 +30,10 @@ pub(crate) fn strings(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap())
 }
 
-/// Returns the policy of a scene.
+/// Returns the policy of a scene. `$FILES` stands for the folder of its files.
 pub(crate) fn policy(scene: &Value) -> String {
-    strings(&scene["policy"]).collect::<Vec<_>>().join("\n")
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/scenes/files");
+    strings(&scene["policy"]).collect::<Vec<_>>().join("\n").replace("$FILES", &files.display().to_string())
 }
 
 /// Returns the approval id that the client got.

@@ -13,8 +13,8 @@ use lictor_exchange::{
     Exchange, ExchangeFailure, ExchangeOptions, ExchangeStep, LocalExchange, LocalParts, LocalReply, LocalSessions,
     StepResult, changes_texts,
 };
-use lictor_judge::Judge;
 use lictor_judge::guard::{Guard, GuardOptions};
+use lictor_judge::{Foresight, Judge};
 use lictor_policy::{FileResolver, Policy};
 use lictor_wire::{Api, Route};
 use serde_json::Value;
@@ -34,18 +34,21 @@ impl Scene {
         let policy = Policy::parse(&check::policy(scene), "scene.yaml", &FileResolver)
             .unwrap_or_else(|errors| panic!("{errors}"))
             .policy;
-        let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
+        let judge = Judge::new(&policy).unwrap();
+        let foresight = Foresight::open(&judge, &policy).unwrap_or_else(|problem| panic!("{problem}"));
+        let guard = Guard::new(judge, GuardOptions::default()).foreseeing(foresight);
         let previews_text = changes_texts(&policy);
         let hold_back = if previews_text { 256 } else { 0 };
         let mut options = ExchangeOptions::default();
         options.previews_text = previews_text;
         options.hold_back = hold_back;
+        options.interventions = policy.predict.clone().map(Arc::new);
         Scene { guard, sessions: LocalSessions::default(), options }
     }
 
     fn play(&mut self, number: usize, turn: &Value) -> TurnResult {
         let Route::Judged(api) = Api::route("POST", turn["path"].as_str().unwrap()) else { panic!("{turn}") };
-        let mut exchange = LocalExchange::new(api, format!("{number:032x}"), SESSION.to_owned(), self.options);
+        let mut exchange = LocalExchange::new(api, format!("{number:032x}"), SESSION.to_owned(), self.options.clone());
         let request = Bytes::from(turn["request"].to_string());
         let upstream = match exchange.request((&mut self.sessions, &mut self.guard), request) {
             Ok(upstream) => Some(text(&upstream)),

@@ -75,6 +75,7 @@ impl HttpExchange {
         options.corrections = config.limits.corrections;
         options.session_corrections = config.limits.session_corrections;
         options.judges_reply = judges_reply;
+        options.interventions = self.gateway.judges.active().predict.clone();
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
         let mut step = exchange.start();
@@ -138,6 +139,10 @@ impl HttpExchange {
             }
             ExchangeStep::Preview(event) => {
                 Ok(StepResult::Preview(Box::new(self.gateway.judges.preview(tenant, *event).await?)))
+            }
+            ExchangeStep::Score(replies) => {
+                let session = driver.session.clone();
+                Ok(StepResult::Scores(Box::new(self.gateway.judges.score(tenant, session, replies).await?)))
             }
             ExchangeStep::Ask(request) => {
                 Ok(StepResult::Approval(WaitingCall::new(tenant, *request).keep(&self.gateway).await?))
@@ -203,6 +208,8 @@ impl HttpExchange {
         account.changed.fetch_add(counts.changed - before.changed, Ordering::Relaxed);
         metrics.unchecked.fetch_add(counts.unchecked - before.unchecked, Ordering::Relaxed);
         metrics.corrections.fetch_add(counts.corrections - before.corrections, Ordering::Relaxed);
+        metrics.candidates.fetch_add(counts.candidates - before.candidates, Ordering::Relaxed);
+        metrics.replaced.fetch_add(counts.replaced - before.replaced, Ordering::Relaxed);
         metrics.stripped.fetch_add(counts.stripped - before.stripped, Ordering::Relaxed);
         let is_changed = counts.history_changed && !before.history_changed;
         metrics.histories_changed.fetch_add(u64::from(is_changed), Ordering::Relaxed);

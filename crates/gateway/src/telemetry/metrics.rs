@@ -124,6 +124,9 @@ pub(crate) struct Metrics {
     pub(crate) unchecked: AtomicU64,
     /// How often a model was asked again after its calls were denied.
     pub(crate) corrections: AtomicU64,
+    /// How many other replies were asked for because of a bad forecast, and how often one was taken.
+    pub(crate) candidates: AtomicU64,
+    pub(crate) replaced: AtomicU64,
     /// Approvals that are pending, in all gateways over the store.
     pub(crate) approvals_waiting: AtomicU64,
     /// Approvals by what became of them.
@@ -232,6 +235,8 @@ impl Metrics {
             ("panics_total", "counter", "Exchanges that ended by a failure of the gateway.", &self.panics),
             ("forwarded_unchecked_total", "counter", "Events that went on against the policy.", &self.unchecked),
             ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
+            ("candidates_total", "counter", "Replies asked for because of a bad forecast.", &self.candidates),
+            ("replaced_total", "counter", "Replies replaced by one with a better forecast.", &self.replaced),
             ("approvals_waiting", "gauge", "Calls that wait for a reviewer.", &self.approvals_waiting),
             ("approvals_asked_total", "counter", "Calls that a reviewer was asked about.", &self.approvals_asked),
             ("approvals_allowed_total", "counter", "Calls that a reviewer allowed.", &self.approvals_allowed),

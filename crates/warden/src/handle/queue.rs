@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use lictor_event::Event;
-use lictor_judge::guard::{Guard, Preview};
+use lictor_judge::guard::{Guard, Preview, ReplyScores};
 use lictor_ledger::Draft;
 use lictor_logic::{Span, Time};
 use lictor_store::Change;
@@ -60,6 +60,7 @@ pub(super) enum Question {
     Note(Map<String, Json>, ReplyCallback<()>),
     Open(Vec<Event>, ReplyCallback<Vec<(Event, OpenQuestions)>>),
     Preview(Box<Event>, ReplyCallback<Preview>),
+    Score(String, Vec<Vec<Event>>, ReplyCallback<ReplyScores>),
     ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
     Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
     Close,
@@ -136,6 +137,12 @@ fn work(
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
                     then(warden.preview(&event).map_err(Arc::new));
+                }
+                Question::Score(session, replies, then) => {
+                    if batch.is_about(Some(&session)) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    then(warden.score(&session, &replies).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
                     std::mem::take(&mut batch).answer(warden, clock());

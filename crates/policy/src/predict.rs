@@ -1,0 +1,80 @@
+//! What a policy says about forecasts: how far to look ahead, and what to do about a risk.
+
+use std::path::Path;
+
+use lictor_json::Text;
+use lictor_logic::Chance;
+
+use crate::place::Place;
+use crate::resolver::read_text;
+
+/// How violations are forecast, and what is done about them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PredictSettings {
+    /// The file of the chain, as written; relative to the policy.
+    pub chain: Text,
+    /// How many actions of the agent to look ahead.
+    pub within: u32,
+    /// The probability of a violation from which on a reply is replaced, if a better one is found.
+    pub risk: Chance,
+    /// What happens if it is not known on which side of `risk` a forecast is.
+    pub undecided: Undecided,
+    /// What is tried, in this order.
+    pub intervene: Vec<Intervention>,
+    /// How many other replies are asked for at most.
+    pub candidates: u32,
+    /// How many replies are asked for in one session at most.
+    pub session_calls: u32,
+    /// The model that is asked instead, for `switch`.
+    pub model: Option<Text>,
+    /// The properties that are forecast; all that are judged over sessions if there are none.
+    pub properties: Vec<Text>,
+    /// Its place in the policy.
+    pub place: Place,
+}
+
+impl PredictSettings {
+    /// Reads the file of the chain. An error says what to do.
+    pub fn read_chain(&self) -> Result<String, String> {
+        let folder = Path::new(&*self.place.file).parent().unwrap_or(Path::new(""));
+        let path = folder.join(self.chain.as_str());
+        read_text(&path).map_err(|why| {
+            format!("cannot read the chain {}: {why}\nhint: `lictor learn chain` writes one", path.display())
+        })
+    }
+}
+
+/// What happens if a forecast decides nothing.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undecided {
+    /// The reply is forwarded to the guard.
+    #[default]
+    Forward,
+    /// Other replies are tried.
+    Intervene,
+}
+
+/// A way to get another reply.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intervention {
+    /// The model is told what to mind, and asked again.
+    Inject,
+    /// The model is asked again.
+    Resample,
+    /// Another model is asked.
+    Switch,
+}
+
+impl Intervention {
+    /// All of them, with their names in policies.
+    pub const NAMES: [(Intervention, &'static str); 3] =
+        [(Intervention::Inject, "inject"), (Intervention::Resample, "resample"), (Intervention::Switch, "switch")];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        Intervention::NAMES.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
+    }
+}
