@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lictor_event::Event;
-use lictor_json::{Json, Object, Text};
+use lictor_json::{Json, Object};
 use lictor_judge::guard::ReplyScores;
 use lictor_policy::{Intervention, PredictSettings, Undecided};
 use lictor_predict::{Score, choose_candidate};
@@ -176,7 +176,7 @@ fn add_advice(api: Api, body: &mut Object, advice: &str) -> Option<()> {
                     blocks.push(Json::from([("type", Json::from("text")), ("text", Json::from(advice))]));
                     Json::from(blocks)
                 }
-                Some(Json::String(text)) => join(&Text::from(text)),
+                Some(Json::String(text)) => join(&text),
                 _ => Json::from(advice),
             };
             body.insert("system", system);
