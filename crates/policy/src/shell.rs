@@ -25,6 +25,10 @@ const MAX_NESTED_COMMANDS: usize = 6;
 /// The most commands that are read from one text.
 const MAX_COMMANDS: usize = 4096;
 
+/// The most bytes of words and commands that are made from one text, beyond twice its length: a variable of many values
+/// may stand in many words.
+const MAX_MADE_BYTES: usize = 1 << 20;
+
 /// The most calls of functions whose bodies are read.
 const MAX_FUNCTION_CALLS: usize = 64;
 
@@ -71,15 +75,15 @@ pub(crate) struct ShellCommands {
 
 /// Reads the commands of a text. It runs in a folder, if that is known.
 pub(crate) fn read_commands(text: &str, folder: Option<&str>) -> ShellCommands {
-    let mut shell = ShellReader::new(folder);
+    let mut shell = ShellReader::new(folder, text.len());
     shell.read_text(&remove_marks(text), CommandOutput::default());
     shell.found
 }
 
 /// Reads the command that a list of words is, such as `["bash", "-c", "…"]`, and the commands in it.
 pub(crate) fn read_word_list(words: Vec<String>, folder: Option<&str>) -> ShellCommands {
-    let mut shell = ShellReader::new(folder);
-    let words = words.iter().flat_map(|word| shell.scope.expand(remove_marks(word).into_owned())).collect();
+    let mut shell = ShellReader::new(folder, words.iter().map(String::len).sum());
+    let words = words.iter().flat_map(|word| shell.expand(remove_marks(word).into_owned())).collect();
     shell.read_words(words, CommandOutput::default());
     shell.found
 }
@@ -93,6 +97,8 @@ struct ShellReader {
     /// The functions whose bodies are being read.
     running: Vec<String>,
     function_calls: usize,
+    /// How many bytes may still be made.
+    left_bytes: usize,
 }
 
 /// A text that is being read, command by command.
@@ -114,10 +120,17 @@ struct OpenText {
 }
 
 impl ShellReader {
-    fn new(folder: Option<&str>) -> ShellReader {
+    fn new(folder: Option<&str>, text_bytes: usize) -> ShellReader {
         let scope = ShellScope::new(folder.map(|folder| resolve_path(folder, None)));
         let found = ShellCommands::default();
-        ShellReader { found, scope: Rc::new(scope), depth: 0, running: Vec::new(), function_calls: 0 }
+        ShellReader {
+            found,
+            scope: Rc::new(scope),
+            depth: 0,
+            running: Vec::new(),
+            function_calls: 0,
+            left_bytes: MAX_MADE_BYTES + 2 * text_bytes,
+        }
     }
 
     /// Reads the commands of a text, the first of which reads `input`. Returns what they write.
@@ -145,13 +158,13 @@ impl ShellReader {
                 let output = fill_outputs(word, &mut open.nested);
                 open.words.extend(output.split_whitespace().map(str::to_owned));
             }
-            Token::Word(word) => open.words.extend(self.scope.expand(fill_outputs(word, &mut open.nested))),
+            Token::Word(word) => open.words.extend(self.expand(fill_outputs(word, &mut open.nested))),
             Token::Target(target) => {
-                let targets = self.scope.expand(fill_outputs(target, &mut open.nested));
+                let targets = self.expand(fill_outputs(target, &mut open.nested));
                 open.words.extend(targets.into_iter().map(|target| format!(">{target}")));
             }
             Token::Input(text) => {
-                let text = self.scope.expand(fill_outputs(text, &mut open.nested)).join(" ");
+                let text = self.expand(fill_outputs(text, &mut open.nested)).join(" ");
                 open.input = CommandOutput { text, rest: OutputRest::Nothing };
             }
             Token::Nested(text) => {
@@ -191,7 +204,7 @@ impl ShellReader {
         if words.is_empty() {
             if open.is_piped {
                 // The output of commands in brackets or of a loop.
-                open.input = if input.text.is_empty() { open.output.clone() } else { input };
+                open.input = if input.text.is_empty() { std::mem::take(&mut open.output) } else { input };
             }
             return;
         }
@@ -204,7 +217,7 @@ impl ShellReader {
             false => self.read_words(words, input),
         };
         match open.is_piped {
-            true if is_end_of_loop => open.input = open.output.clone(),
+            true if is_end_of_loop => open.input = std::mem::take(&mut open.output),
             true => open.input = output,
             false => open.output.append(output),
         }
@@ -219,9 +232,29 @@ impl ShellReader {
     }
 
     fn add(&mut self, command: String) {
-        match self.found.commands.len() < MAX_COMMANDS {
+        match self.found.commands.len() < MAX_COMMANDS && self.may_make(command.len()) {
             true => self.found.commands.push(command),
             false => self.found.is_incomplete = true,
+        }
+    }
+
+    /// Whether so many bytes may still be made, which then count. Otherwise something is left out, and all that follows.
+    fn may_make(&mut self, bytes: usize) -> bool {
+        let left = self.left_bytes.checked_sub(bytes);
+        self.found.is_incomplete |= left.is_none();
+        self.left_bytes = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// Replaces variables in a word, as [`ShellScope::expand`] does.
+    fn expand(&mut self, word: String) -> Vec<String> {
+        if self.left_bytes == 0 {
+            return vec![word];
+        }
+        let words = self.scope.expand(word);
+        match words.len() == 1 || self.may_make(words.iter().map(String::len).sum()) {
+            true => words,
+            false => Vec::new(),
         }
     }
 
@@ -235,9 +268,9 @@ impl ShellReader {
         Rc::make_mut(&mut self.scope).define_function(name, body);
     }
 
-    /// Reads the body of a function again where it is called, with the words that the call passes.
-    fn call_function(&mut self, name: &str, words: &[String], input: CommandOutput) -> Option<CommandOutput> {
-        let body = self.scope.find_function(name)?.to_owned();
+    /// Returns the body of a function, unless it is being read already.
+    fn find_callable(&mut self, name: &str) -> Option<String> {
+        let body = self.scope.find_function(name)?;
         if self.running.iter().any(|running| running == name) {
             return None;
         }
@@ -245,6 +278,11 @@ impl ShellReader {
             self.found.is_incomplete = true;
             return None;
         }
+        Some(body.to_owned())
+    }
+
+    /// Reads the body of a function again where it is called, with the words that the call passes.
+    fn call_function(&mut self, name: &str, body: &str, words: &[String], input: CommandOutput) -> CommandOutput {
         self.function_calls += 1;
         let scope = Rc::make_mut(&mut self.scope);
         for (place, word) in words.iter().take(9).enumerate() {
@@ -254,9 +292,9 @@ impl ShellReader {
             scope.define(all, words.to_vec());
         }
         self.running.push(name.to_owned());
-        let output = self.read_text(&body, input);
+        let output = self.read_text(body, input);
         self.running.pop();
-        Some(output)
+        output
     }
 
     /// Reads a call of a programming language that runs a command or removes a folder.
@@ -303,15 +341,16 @@ impl ShellReader {
             self.read_in_subshell(|shell| shell.read_text(&text, CommandOutput::default()));
         }
         if bare.takes_input_as_arguments || matches!(program.as_str(), "remove-item" | "ri") {
-            words.extend(input.text.split_whitespace().map(str::to_owned));
+            if self.may_make(input.text.len()) {
+                words.extend(input.text.split_whitespace().map(str::to_owned));
+            }
         }
-        let called = match words.split_first() {
-            Some((name, rest)) => self.call_function(name, rest, input.clone()),
-            None => None,
-        };
-        let output = match called {
-            Some(output) => output,
-            None => self.run_program(&program, words.get(1..).unwrap_or_default(), input),
+        let output = match words.split_first() {
+            Some((name, rest)) => match self.find_callable(name) {
+                Some(body) => self.call_function(name, &body, rest, input),
+                None => self.run_program(&program, rest, input),
+            },
+            None => CommandOutput::default(),
         };
         if PATH_PROGRAMS.contains(&program.as_str()) {
             for word in words.iter_mut().skip(1) {

@@ -2,6 +2,8 @@
 //!
 //! A subshell starts with a copy and loses it at its end.
 
+use std::rc::Rc;
+
 use super::lexer::{BLANK_MARK, UNKNOWN_MARK};
 use super::spelling::resolve_path;
 
@@ -13,6 +15,9 @@ const MAX_EXPANDED_BYTES: usize = 256;
 
 /// The most values of a variable, and the most words that one word becomes.
 const MAX_VALUES: usize = 256;
+
+/// The longest word that variables make.
+const MAX_WORD_BYTES: usize = 4096;
 
 /// The most folders that `pushd` keeps.
 const MAX_FOLDERS: usize = 32;
@@ -26,10 +31,11 @@ pub(super) struct ShellScope {
     pub(super) folder: Option<String>,
     previous_folder: Option<String>,
     pushed_folders: Vec<Option<String>>,
-    /// The variables with their values: one, or those that a loop gives it.
-    variables: Vec<(String, Vec<String>)>,
+    /// The variables with their values: one, or those that a loop gives it. They are shared, since a scope is copied for
+    /// each subshell.
+    variables: Vec<Rc<(String, Vec<String>)>>,
     /// The functions with their bodies.
-    functions: Vec<(String, String)>,
+    functions: Vec<Rc<(String, String)>>,
 }
 
 impl ShellScope {
@@ -67,24 +73,24 @@ impl ShellScope {
         self.forget(name);
         let is_known = |value: &String| value.len() <= MAX_EXPANDED_BYTES && !value.contains('$');
         if values.len() <= MAX_VALUES && values.iter().all(is_known) && self.variables.len() < MAX_NAMES {
-            self.variables.push((name.to_owned(), values));
+            self.variables.push(Rc::new((name.to_owned(), values)));
         }
     }
 
     /// Makes the value of a variable unknown.
     pub(super) fn forget(&mut self, name: &str) {
-        self.variables.retain(|(known, _)| known != name);
+        self.variables.retain(|known| known.0 != name);
     }
 
     pub(super) fn define_function(&mut self, name: &str, body: String) {
-        self.functions.retain(|(known, _)| known != name);
+        self.functions.retain(|known| known.0 != name);
         if self.functions.len() < MAX_NAMES {
-            self.functions.push((name.to_owned(), body));
+            self.functions.push(Rc::new((name.to_owned(), body)));
         }
     }
 
     pub(super) fn find_function(&self, name: &str) -> Option<&str> {
-        self.functions.iter().find(|(known, _)| known == name).map(|(_, body)| body.as_str())
+        self.functions.iter().find(|known| known.0 == name).map(|known| known.1.as_str())
     }
 
     /// Replaces the variables that are known, and all spellings of the home folder by `~`. A word may become several, or
@@ -111,7 +117,11 @@ impl ShellScope {
             rest = &rest[place..];
             let length = find_reference(rest);
             let values = self.find_values(&rest[..length]);
-            match values.filter(|values| values.len() * words.len() <= MAX_VALUES) {
+            let fits = |values: &Vec<String>| {
+                let longest = |words: &[String]| words.iter().map(String::len).max().unwrap_or_default();
+                values.len() * words.len() <= MAX_VALUES && longest(values) + longest(&words) <= MAX_WORD_BYTES
+            };
+            match values.filter(fits) {
                 Some(values) => {
                     let all = words.iter().flat_map(|word| values.iter().map(move |value| format!("{word}{value}")));
                     words = all.collect();
@@ -136,7 +146,7 @@ impl ShellScope {
         let inner = inner.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(inner);
         let name = &inner[..find_name(inner)];
         let operator = &inner[name.len()..];
-        let known = self.variables.iter().find(|(known, _)| known == name).map(|(_, values)| values.clone());
+        let known = self.variables.iter().find(|known| known.0 == name).map(|known| known.1.clone());
         let value = match name {
             "IFS" => Some(vec![BLANK_MARK.to_string()]),
             "PWD" => Some(vec![self.folder.as_deref().unwrap_or(".").to_owned()]),

@@ -200,6 +200,20 @@ fn shell_text_that_runs_unseen_is_incomplete() {
     }
 }
 
+/// Variables with many long values must not make a short text into a long one.
+#[test]
+fn shell_expansion_is_bounded() {
+    let values = "x".repeat(200) + " ";
+    let start = format!("for v in {}; do ", values.repeat(256));
+    for use_it in ["echo $v;", "echo $v | cat | xargs tee | sh;", "(x=1;", "echo \"$v$v$v$v\";", "f() { g $v; }; f $v;"]
+    {
+        let text = start.clone() + &use_it.repeat(2000);
+        let read = read_commands(&text, None);
+        let bytes: usize = read.commands.iter().map(String::len).sum();
+        assert!(bytes <= super::MAX_MADE_BYTES + 2 * text.len(), "{use_it}: {bytes}");
+    }
+}
+
 #[test]
 fn shell_reading_is_bounded() {
     let texts = [
