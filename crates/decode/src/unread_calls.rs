@@ -209,14 +209,15 @@ impl Decoder for UnreadCallChecker {
 impl UnreadCallChecker {
     fn suspect(&self, call: &Object, path: Option<&ValuePath<'_>>) -> Suspect {
         let name = call_name(call).unwrap_or_default();
+        let mut ids = [None; IDS.len()];
+        for (key, value) in call.iter() {
+            if let (Some(place), Some(id)) = (IDS.iter().position(|id| key == id), value.as_str()) {
+                ids[place] = Some(self.hasher.hash_one(id));
+            }
+        }
         let mut written = String::new();
         path.inspect(|path| path.write(&mut written));
-        Suspect {
-            ids: IDS.map(|id| call.get(id)?.as_str().map(|id| self.hasher.hash_one(id))),
-            name: self.hasher.hash_one(name),
-            path: written,
-            tool: (!call.is_empty()).then(|| name.into()),
-        }
+        Suspect { ids, name: self.hasher.hash_one(name), path: written, tool: (!call.is_empty()).then(|| name.into()) }
     }
 }
 
@@ -253,14 +254,43 @@ fn call_name(call: &Object) -> Option<&str> {
     objects.into_iter().flatten().find_map(|object| NAMES.iter().find_map(|name| object.get(name)?.as_str()))
 }
 
-/// Whether an object is a call, by its type and members.
-fn is_call(object: &Object) -> bool {
-    let has_arguments = |object: &Object| ARGUMENTS.iter().any(|name| object.get(name).is_some());
-    let is_typed = object.get("type").and_then(Json::as_str).is_some_and(|name| TYPES.contains(&name));
-    let function = object.get("function").and_then(Json::as_object);
-    match function {
-        Some(function) => function.get("name").is_some() && function.get("arguments").is_some(),
-        None => is_typed && call_name(object).is_some() && has_arguments(object),
+/// The members of an object that tell whether it is a call, found in one pass.
+#[derive(Default)]
+struct CallSigns<'j> {
+    sort: Option<&'j str>,
+    role: Option<&'j str>,
+    function: Option<&'j Object>,
+}
+
+impl<'j> CallSigns<'j> {
+    fn new(object: &'j Object) -> CallSigns<'j> {
+        let mut signs = CallSigns::default();
+        for (key, member) in object.iter() {
+            match key.as_str() {
+                "type" => signs.sort = member.as_str(),
+                "role" => signs.role = member.as_str(),
+                "function" => signs.function = member.as_object(),
+                _ => {}
+            }
+        }
+        signs
+    }
+
+    fn is_call(&self, object: &Object) -> bool {
+        match self.function {
+            Some(function) => function.get("name").is_some() && function.get("arguments").is_some(),
+            None => {
+                self.sort.is_some_and(|name| TYPES.contains(&name))
+                    && call_name(object).is_some()
+                    && ARGUMENTS.iter().any(|name| object.get(name).is_some())
+            }
+        }
+    }
+
+    /// Whether it holds what a tool said, which may quote anything.
+    fn is_result(&self) -> bool {
+        matches!(self.role, Some("tool" | "function"))
+            || self.sort.is_some_and(|name| name.contains("result") || name.ends_with("output"))
     }
 }
 
@@ -280,17 +310,16 @@ fn collect<'p>(
             }
         }
         Json::Object(object) => {
-            if is_call(object) {
+            let signs = CallSigns::new(object);
+            if signs.is_call(object) {
                 found(object, path);
                 return;
             }
-            // What a tool said may quote anything.
-            let is_result = matches!(value.text("role"), Some("tool" | "function"))
-                || value.text("type").is_some_and(|name| name.contains("result") || name.ends_with("output"));
+            let is_result = signs.is_result();
             for (key, member) in object.iter() {
                 // Most values are plain, or texts that quote nothing.
                 let is_plain = match member {
-                    Json::String(text) => SAID.contains(&key.as_str()) || !may_be_json(text),
+                    Json::String(text) => !may_be_json(text) || SAID.contains(&key.as_str()),
                     Json::Array(_) | Json::Object(_) => false,
                     _ => true,
                 };
