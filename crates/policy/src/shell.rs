@@ -6,6 +6,7 @@
 //! says if a command may run that it could not read.
 
 mod lexer;
+mod marks;
 mod output;
 mod program;
 mod scope;
@@ -14,7 +15,8 @@ mod spelling;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use lexer::{FILE_MARK, OUTPUT_MARK, Token, UNKNOWN_MARK, divide, remove_marks};
+use lexer::{Token, divide};
+use marks::{FILE_MARK, OUTPUT_MARK, UNKNOWN_MARK, remove_marks};
 use output::{CommandOutput, OutputRest};
 use scope::{ShellScope, is_one_variable};
 use spelling::{BareCommand, join_words, resolve_path};
@@ -340,10 +342,9 @@ impl ShellReader {
             let text = words.join(" ");
             self.read_in_subshell(|shell| shell.read_text(&text, CommandOutput::default()));
         }
-        if bare.takes_input_as_arguments || matches!(program.as_str(), "remove-item" | "ri") {
-            if self.may_make(input.text.len()) {
-                words.extend(input.text.split_whitespace().map(str::to_owned));
-            }
+        let takes_input = bare.takes_input_as_arguments || matches!(program.as_str(), "remove-item" | "ri");
+        if takes_input && self.may_make(input.text.len()) {
+            words.extend(input.text.split_whitespace().map(str::to_owned));
         }
         let output = match words.split_first() {
             Some((name, rest)) => match self.find_callable(name) {

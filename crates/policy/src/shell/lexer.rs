@@ -3,8 +3,7 @@
 //! It follows POSIX shells, and keeps the backslashes of Windows paths. Every text divides somehow: a quote that is
 //! never closed is an ordinary character.
 
-use std::borrow::Cow;
-
+use super::marks::{FILE_MARK, OUTPUT_MARK};
 use super::output::decode_escapes;
 
 /// A piece of a text.
@@ -36,18 +35,6 @@ pub(super) enum Token {
     /// A call in a programming language that runs a command, and the texts that it passes.
     Call(String, Vec<String>),
 }
-
-/// Stands in a word for the output of the commands before it.
-pub(super) const OUTPUT_MARK: char = '\u{e000}';
-
-/// Begins a word that is a file whose content is the rest of the word, as in `<(…)`.
-pub(super) const FILE_MARK: char = '\u{e001}';
-
-/// Stands in a word for unknown text.
-pub(super) const UNKNOWN_MARK: char = '\u{e002}';
-
-/// Stands for a blank that a variable brings into a word.
-pub(super) const BLANK_MARK: char = '\u{e003}';
 
 /// The functions of programming languages that run a command or remove a folder.
 const COMMAND_FUNCTIONS: [&str; 24] = [
@@ -103,18 +90,6 @@ enum NextWord {
     Source,
     Input,
     Document,
-}
-
-/// Returns a text without characters that could be taken for our marks.
-pub(super) fn remove_marks(text: &str) -> Cow<'_, str> {
-    match text.contains(is_mark) {
-        true => Cow::Owned(text.replace(is_mark, "_")),
-        false => Cow::Borrowed(text),
-    }
-}
-
-fn is_mark(c: char) -> bool {
-    (OUTPUT_MARK..=BLANK_MARK).contains(&c)
 }
 
 /// Divides a text into tokens.

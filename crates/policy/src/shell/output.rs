@@ -74,7 +74,7 @@ impl CommandOutput {
             },
             "cat" | "type" | "get-content" => CommandOutput::unseen(OutputRest::File),
             "which" | "command" | "readlink" | "realpath" => plain()
-                .last()
+                .next_back()
                 .map_or(CommandOutput::unseen(OutputRest::Hidden), |word| CommandOutput::known(word.clone())),
             "pwd" => CommandOutput::known(folder.unwrap_or(".").to_owned()),
             "base64" if words.iter().any(|word| matches!(word.as_str(), "-d" | "-D" | "--decode")) => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::lexer::{FILE_MARK, UNKNOWN_MARK};
+use super::marks::{FILE_MARK, UNKNOWN_MARK};
 use super::output::{CommandOutput, OutputRest, decode_base64};
 use super::spelling::find_remote_command;
 use super::{MAX_NESTED_COMMANDS, ShellReader};

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::lexer::{BLANK_MARK, UNKNOWN_MARK};
+use super::marks::{BLANK_MARK, UNKNOWN_MARK};
 use super::spelling::resolve_path;
 
 /// The most variables and the most functions that are followed.
@@ -216,15 +216,15 @@ mod tests {
         scope.assign("X=/");
         scope.assign("C=rm -rf /");
         scope.assign("EMPTY=");
-        scope.define("d", vec!["/tmp".to_owned(), "/".to_owned()]);
+        scope.define("d", vec!["/opt".to_owned(), "/".to_owned()]);
         let cases: [(&str, &[&str]); 18] = [
             ("$X", &["/"]),
             ("${X}bin", &["/bin"]),
             ("$Xbin", &["$Xbin"]),
             ("$C", &["rm", "-rf", "/"]),
             ("a$C", &["arm -rf /"]),
-            ("$d", &["/tmp", "/"]),
-            ("$d/x", &["/tmp/x", "//x"]),
+            ("$d", &["/opt", "/"]),
+            ("$d/x", &["/opt/x", "//x"]),
             ("$EMPTY", &[]),
             ("$EMPTY/", &["/"]),
             ("${NONE:-/}", &["/"]),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::lexer::{BLANK_MARK, FILE_MARK, UNKNOWN_MARK};
+use super::marks::{BLANK_MARK, FILE_MARK, UNKNOWN_MARK};
 
 /// A program or keyword that runs the command after it.
 struct Wrapper {

@@ -38,7 +38,7 @@ fn shell_wrappers_are_removed() {
         "nice --adjustment 5 ",
         "ionice -c 3 ",
         "pkexec --user root ",
-        "flock -w 5 /tmp/lock ",
+        "flock -w 5 /run/lock ",
         "chroot --userspec root /mnt ",
         "unshare -m --wd / ",
         "nsenter -t 1 -m ",
@@ -52,7 +52,7 @@ fn shell_wrappers_are_removed() {
     }
     check("if true; then rm x; fi", &["true", "rm x", "fi"]);
     check("command -v rm", &["command -v rm"]);
-    check("flock /tmp/lock -c 'rm x; ls'", &["rm x", "ls", "rm_x;_ls"]);
+    check("flock /run/lock -c 'rm x; ls'", &["rm x", "ls", "rm_x;_ls"]);
     check("watch 'rm x'", &["rm x", "rm_x"]);
     check("sudo >log rm x", &["rm x >log"]);
 }
