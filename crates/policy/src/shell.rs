@@ -370,9 +370,12 @@ fn is_unknown_program(words: &[String], is_piped: bool) -> bool {
     if program.contains(UNKNOWN_MARK) {
         return true;
     }
-    // A variable before `=` or a pipe is the value of one, in languages other than that of a shell.
-    let is_value = match rest.first() {
-        Some(next) => next.ends_with('=') || matches!(next.as_str(), "->" | "." | "," | "+" | "-" | "in" | "is"),
+    // A variable before `=` or a pipe is the value of one, in languages other than that of a shell. In `[[ … && … ]]` it is
+    // compared.
+    let is_value = match rest.first().map(String::as_str) {
+        Some("->" | "." | "," | "+" | "-" | "in" | "is" | "~" | "=~" | "]]") => true,
+        Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => true,
+        Some(next) => next.ends_with('='),
         None => is_piped,
     };
     is_one_variable(program) && !is_value

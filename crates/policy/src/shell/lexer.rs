@@ -3,7 +3,7 @@
 //! It follows POSIX shells, and keeps the backslashes of Windows paths. Every text divides somehow: a quote that is
 //! never closed is an ordinary character.
 
-use super::marks::{FILE_MARK, OUTPUT_MARK};
+use super::marks::{FILE_MARK, OUTPUT_MARK, UNKNOWN_MARK};
 use super::output::decode_escapes;
 
 /// A piece of a text.
@@ -152,10 +152,7 @@ impl Lexer<'_> {
             '\'' => self.read_quoted('\''),
             '"' => self.read_quoted('"'),
             '`' => self.read_nested('`'),
-            '$' if self.peek(0) == Some('(') => {
-                self.place += 1;
-                self.read_nested(')');
-            }
+            '$' if self.peek(0) == Some('(') => self.read_substitution(),
             '$' if self.peek(0) == Some('\'') => self.read_escaped_quotes(),
             '$' if self.peek(0) == Some('"') => {}
             '$' if self.peek(0) == Some('{') => self.read_variable(),
@@ -370,10 +367,7 @@ impl Lexer<'_> {
             self.place += 1;
             match c {
                 '`' if quote == '"' => self.read_nested('`'),
-                '$' if quote == '"' && self.peek(0) == Some('(') => {
-                    self.place += 1;
-                    self.read_nested(')');
-                }
+                '$' if quote == '"' && self.peek(0) == Some('(') => self.read_substitution(),
                 '\\' if quote == '"' && self.place < end && matches!(self.peek(0), Some('"' | '\\' | '$' | '`')) => {
                     let next = self.chars[self.place];
                     self.push(next);
@@ -383,6 +377,29 @@ impl Lexer<'_> {
             }
         }
         self.place = self.place.max(end + 1);
+    }
+
+    /// Reads `$(…)`, or `$((…))`, which computes a number and runs only the commands of substitutions in it.
+    fn read_substitution(&mut self) {
+        self.place += 1;
+        let rest = &self.chars[self.place..];
+        if rest.first() == Some(&'(')
+            && let Some(end) = find_closing(rest, '(', ')')
+            && is_arithmetic(&rest[..end])
+        {
+            let end = self.place + end;
+            while self.place < end {
+                let is_nested = self.chars[self.place..].starts_with(&['$', '(']);
+                self.place += if is_nested { 2 } else { 1 };
+                if is_nested {
+                    self.read_nested(')');
+                }
+            }
+            self.place = end + 1;
+            self.push(UNKNOWN_MARK);
+        } else {
+            self.read_nested(')');
+        }
     }
 
     /// Reads the commands up to a closing backquote or bracket. They stand for a part of the word.
@@ -438,6 +455,11 @@ impl Lexer<'_> {
             _ => self.push('\\'),
         }
     }
+}
+
+/// Whether the inside of `$(…)` is arithmetic: in brackets of its own, and one expression.
+fn is_arithmetic(inside: &[char]) -> bool {
+    inside.last() == Some(&')') && !inside.iter().any(|c| matches!(c, '`' | ';' | '\n'))
 }
 
 fn is_word(token: &Token, wanted: &str) -> bool {

@@ -71,6 +71,8 @@ fn shell_nested_commands_are_read() {
     check("ssh -p 22 host 'sudo rm -rf /'", &["rm -rf /", "ssh -p 22 host sudo_rm_-rf_/"]);
     check("ssh host rm -rf '*'", &["rm -rf ~/*", "ssh host rm -rf *"]);
     check("$(echo rm -rf /)", &["echo rm -rf /", "rm -rf /"]);
+    check("echo $((rm -rf /) )", &["rm -rf /", "echo _"]);
+    check("echo $(( $(rm x) + 1 )) $((1 + 2))", &["rm x", "echo __ _"]);
     let list = read_word_list(vec!["sh".into(), "-c".into(), "rm x".into()], None);
     assert_eq!(list.commands, ["rm x", "sh -c rm_x"]);
 }
@@ -174,6 +176,7 @@ fn shell_text_that_runs_unseen_is_incomplete() {
         "ssh host \"$X\"",
         "echo aGk | tr a b | sh",
         "iwr x | iex",
+        "echo $(( $($X a) + 1 ))",
         "os.system(command)",
         "sh -c 'sh -c \"sh -c \\\"eval eval eval eval ls\\\"\"'",
     ] {
@@ -194,6 +197,10 @@ fn shell_text_that_runs_unseen_is_incomplete() {
         "app.run()",
         "cat data | python3 count.py",
         "$HOME/bin/tool",
+        "if [[ -f $A && $B -eq 0 && $C == x && $D ]]; then ls; fi",
+        "printf \"%$(($indent * 2))s\" x",
+        "sleep $((2 * 3))",
+        "echo $(( $(wc -l < a) + 1 ))",
         "\"$JAVA_HOME/bin/java\" -jar x",
     ] {
         assert!(!read_commands(text, None).is_incomplete, "{text}");
@@ -240,6 +247,8 @@ fn shell_reading_is_bounded() {
         "() ",
         "function a {",
         "ssh a ",
+        "$((",
+        "$((1))",
     ];
     for text in texts {
         let commands = read_commands(&text.repeat(20_000), None).commands;
