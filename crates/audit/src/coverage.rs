@@ -2,6 +2,7 @@
 
 mod unknown;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lictor_event::{Arguments, Event, Kind};
@@ -15,8 +16,8 @@ use rustc_hash::FxHashSet;
 use unknown::SeenUnknown;
 pub use unknown::UnknownFact;
 
-/// The most names of tools that are kept, for the nearest name.
-const MAX_TOOLS: usize = 10_000;
+/// The most names of tools, and of labels and facts, that are kept for the nearest name.
+const MAX_NAMES: usize = 10_000;
 
 /// What a log does not put to the test.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct LogCoverage {
     pub renamed_tools: Vec<(Text, Text)>,
     /// The tools that the policy names, with a tool of the log that it does not name and that differs in spelling only.
     pub alike_tools: Vec<(Text, Text)>,
+    /// The facts that properties ask for, with a label or fact of the log that differs in spelling only.
+    pub alike_facts: Vec<(Text, Text)>,
 }
 
 /// How many calls and messages of a log have their content. Some recorders leave it out by default.
@@ -93,7 +96,7 @@ pub struct UnexercisedProperty {
 pub struct MissingFact {
     /// The fact, as the property writes it.
     pub fact: Text,
-    /// The name of a tool in the log that is like the one the fact names.
+    /// The name in the log that is like the one asked for: of a tool, or of a label or fact in another spelling.
     pub nearest: Option<Text>,
 }
 
@@ -114,6 +117,8 @@ impl LogCoverage {
 pub(crate) struct SeenFacts {
     facts: Coverage,
     tools: FxHashSet<Text>,
+    /// The names of the labels, facts and answers that the log states.
+    stated: FxHashSet<Text>,
     unknown: SeenUnknown,
     content: RecordedContent,
 }
@@ -123,6 +128,7 @@ impl SeenFacts {
         SeenFacts {
             facts: judge.start_coverage(),
             tools: FxHashSet::default(),
+            stated: FxHashSet::default(),
             unknown: SeenUnknown::default(),
             content: RecordedContent::default(),
         }
@@ -132,9 +138,16 @@ impl SeenFacts {
     pub(crate) fn note(&mut self, judge: &Judge, event: &Event) {
         if let (Kind::ToolCall, Some(tool)) = (&event.kind, &event.tool)
             && !self.tools.contains(tool)
-            && self.tools.len() < MAX_TOOLS
+            && self.tools.len() < MAX_NAMES
         {
             self.tools.insert(tool.clone());
+        }
+        let labels = event.labels.iter().map(|label| name_label(label));
+        let answers = event.answers.iter().map(|answer| &*answer.fact.name);
+        for name in labels.chain(event.facts.iter().map(|fact| &*fact.name)).chain(answers) {
+            if !self.stated.contains(name) && self.stated.len() < MAX_NAMES {
+                self.stated.insert(name.into());
+            }
         }
         self.content.note(event);
         judge.mark_coverage(&mut self.facts);
@@ -149,6 +162,7 @@ impl SeenFacts {
     pub(crate) fn merge(&mut self, other: SeenFacts) {
         self.facts.merge(&other.facts);
         self.tools.extend(other.tools);
+        self.stated.extend(other.stated);
         self.unknown.merge(other.unknown);
         self.content.add(other.content);
     }
@@ -162,9 +176,14 @@ impl SeenFacts {
     pub(crate) fn into_coverage(self, judge: &Judge, silent_sessions: usize) -> LogCoverage {
         let mut tools: Vec<Text> = self.tools.into_iter().collect();
         tools.sort_unstable();
+        let mut stated: Vec<Text> = self.stated.into_iter().collect();
+        stated.sort_unstable();
+        let asked = (0..).map_while(|number| self.facts.fact(number)).map(|atom| Text::from(&*atom.name));
+        let asked: BTreeSet<Text> = asked.collect();
+        stated.retain(|name| !asked.contains(name));
         let describe = |gap: PropertyGap| {
             let mut missing: Vec<MissingFact> = Vec::new();
-            for fact in gap.missing.iter().map(|atom| describe_missing(atom, &tools)) {
+            for fact in gap.missing.iter().map(|atom| describe_missing(atom, &tools, &stated)) {
                 // Atoms that differ in their variables only are one fact here.
                 if !missing.contains(&fact) {
                     missing.push(fact);
@@ -187,15 +206,19 @@ impl SeenFacts {
             content: self.content,
             renamed_tools: find_renamed(judge.named_tools(), &tools),
             alike_tools: find_alike(judge.named_tools(), &tools),
+            alike_facts: asked
+                .iter()
+                .filter_map(|name| Some((name.clone(), find_spelling(name, &stated)?.clone())))
+                .collect(),
         }
     }
 }
 
-fn describe_missing(atom: &Atom, tools: &[Text]) -> MissingFact {
+fn describe_missing(atom: &Atom, tools: &[Text], stated: &[Text]) -> MissingFact {
     let names_tool = matches!(&*atom.name, "tool_call" | "tool_result" | "tool_failed");
     let nearest = match atom.terms.first() {
         Some(Term::Value(Value::Text(asked))) if names_tool => find_nearest(asked, tools),
-        _ => None,
+        _ => find_spelling(&atom.name, stated),
     };
     MissingFact { fact: name_fact(atom), nearest: nearest.cloned() }
 }
@@ -250,6 +273,18 @@ fn find_nearest<'a>(asked: &str, tools: &'a [Text]) -> Option<&'a Text> {
     let score = |tool: &&Text| (shared(tool), std::cmp::Reverse(split_words(tool).len()));
     // The first of several equals, in the order of the alphabet.
     tools.iter().rev().max_by_key(score).filter(|tool| shared(tool) > 0)
+}
+
+/// Returns the name among others that has the same letters.
+fn find_spelling<'a>(asked: &str, names: &'a [Text]) -> Option<&'a Text> {
+    let letters = fold_name(asked);
+    names.iter().find(|name| fold_name(name) == letters)
+}
+
+/// Returns the name of the fact that a label states or denies.
+fn name_label(label: &str) -> &str {
+    let label = label.strip_prefix('!').unwrap_or(label);
+    label.split_once('(').map_or(label, |(name, _)| name)
 }
 
 /// Returns the letters and digits of a name in lower case: `refund_order`, `refundOrder` and `REFUND-ORDER` are alike.

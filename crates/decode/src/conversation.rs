@@ -12,7 +12,8 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
-use super::{DecodedEvents, LogRecord};
+use super::restart_signs::count_restarts;
+use super::{DecodedEvents, Fault, LogRecord};
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
@@ -68,6 +69,17 @@ struct Conversation {
     tools: HashMap<Text, Text>,
     /// The hash of the tools on offer.
     definitions: Option<ContentHash>,
+    /// How many conversations its history holds beside the first; reported once.
+    restarts: usize,
+}
+
+/// Returns the fault of a record that holds several conversations.
+fn describe_restarts(restarts: usize, source: &Source) -> Fault {
+    let message = format!(
+        "instructions begin {} conversations in the messages of this record: they are judged as one session; write a record for each",
+        restarts + 1
+    );
+    Fault { file: source.file.clone(), line: source.line, column: None, code: "decode.no_session", message }
 }
 
 impl Stamp {
@@ -87,6 +99,8 @@ impl Stamp {
 impl Conversations {
     /// Takes a request and emits its new events.
     pub(super) fn take_request(&mut self, mut request: Request, stamp: &Stamp, out: &mut DecodedEvents) {
+        // A session that the log names may hold what it likes.
+        let restarts = if request.session.is_none() { count_restarts(&request.events) } else { 0 };
         let mut body = request.events.split_off(count_instructions(&request.events));
         let preamble = hash_events(&request.events);
         let chain = hash_chain(EMPTY_HISTORY, &body);
@@ -95,6 +109,9 @@ impl Conversations {
             None => self.find(preamble, &chain).unwrap_or_else(|| (self.begin(None, &stamp.source), 0)),
         };
         self.current = index;
+        if restarts > 0 && std::mem::replace(&mut self.all[index].restarts, restarts) == 0 {
+            out.faults.push(describe_restarts(restarts, &stamp.source));
+        }
         // The time of a history is that of its last step. When the steps before it were, it does not say.
         let last_step = find_last_step(&body).max(known);
         let untimed = Stamp { time: None, ..stamp.clone() };

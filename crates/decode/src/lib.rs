@@ -44,6 +44,7 @@ mod openinference;
 mod otlp;
 pub mod piece;
 mod pydantic_ai;
+mod restart_signs;
 mod semantic_kernel;
 mod session_key;
 mod spans;

@@ -6,7 +6,7 @@ use lictor_logic::Time;
 
 use super::content::Content;
 use super::conversation::{Conversations, Request, Stamp};
-use super::session_key::LoneMessages;
+use super::session_key::{LoneMessages, find_session};
 use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use choice_stream::ChoiceStreams;
@@ -129,6 +129,14 @@ impl OpenaiChatDecoder {
         self.streams.close(&mut self.conversations, out);
         if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
             messages.iter().for_each(|message| self.times.check(message, record));
+            if session.is_none() && names_sessions(messages) {
+                for message in messages {
+                    let session = find_session(message);
+                    self.conversations.leave_session();
+                    self.take_part(message, session.as_deref(), &Stamp::new(record, read_time(message)), record, out);
+                }
+                return;
+            }
             let mut request = read_request(value, messages, record, out);
             request.session = session.map(Into::into);
             return self.conversations.take_request(request, stamp, out);
@@ -147,6 +155,12 @@ impl OpenaiChatDecoder {
             out.faults.push(unknown_record::describe(record, value));
         }
     }
+}
+
+/// Whether the messages of a list name different sessions, as a whole log in one list does.
+fn names_sessions(messages: &[Json]) -> bool {
+    let first = messages.first().and_then(find_session);
+    first.is_some() && messages.iter().any(|message| find_session(message) != first)
 }
 
 /// Reads a request: its instructions and messages, and the tools it offers.

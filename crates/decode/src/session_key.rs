@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::content::Content;
 use super::conversation::Conversations;
+use super::restart_signs;
 use super::{DecodedEvents, Decoder, Fault, LogRecord};
 use lictor_event::Source;
 use lictor_event::content_hash::{self, ContentHash};
@@ -109,16 +111,17 @@ pub(super) struct LoneMessages {
     named: u64,
     /// The messages without a session: the first, and how many.
     unnamed: Option<(Fault, u64)>,
-    /// The hashes of the first instructions and of the first prompt.
-    instructions: Option<ContentHash>,
+    /// The instructions before the first message.
+    instructions: Option<Json>,
+    /// The hash of the first prompt.
     prompt: Option<ContentHash>,
     /// The id of the first message, and whether another message has another one.
     first_id: Option<Json>,
     has_ids: bool,
     /// Whether the agent has acted since the last beginning.
     acted: bool,
-    /// Whether the last message is a new system message, after an answer of the agent.
-    is_system_last: bool,
+    /// Whether the last message may be the instructions of another conversation: it comes after an answer of the agent.
+    is_instruction_last: bool,
     last_role: Option<MessageRole>,
     /// The beginnings after the first one, and what shows the first of them.
     restarts: u64,
@@ -173,7 +176,9 @@ impl LoneMessages {
         }
         let has_acted = matches!(role, Some(MessageRole::Answer | MessageRole::Act));
         self.acted = has_acted || (self.acted && sign.is_none());
-        self.is_system_last = role == Some(MessageRole::System) && self.last_role == Some(MessageRole::Answer);
+        self.is_instruction_last = role == Some(MessageRole::System)
+            && self.last_role == Some(MessageRole::Answer)
+            && self.is_instruction(record.value.get("content"));
         self.last_role = role;
     }
 
@@ -191,23 +196,35 @@ impl LoneMessages {
             }
         };
         let content = message.get("content");
-        let hash = content.map(content_hash::hash_json);
-        let is_same = |first: &mut Option<ContentHash>| match first {
-            Some(_) => *first == hash,
-            None => {
-                *first = hash;
-                false
-            }
-        };
         match role {
             _ if is_first_id => Some("the ids of messages begin"),
-            Some(MessageRole::System) if is_same(&mut self.instructions) => Some("the same instructions begin"),
-            Some(MessageRole::User) if self.is_system_last => Some("system messages begin"),
+            // A reminder may come before any instructions, and again and again within a turn.
+            Some(MessageRole::System) if self.last_role.is_none() => {
+                self.instructions = content.cloned();
+                None
+            }
+            Some(MessageRole::System) => {
+                let is_same = content.is_some() && self.instructions.as_ref() == content;
+                (is_same && self.last_role == Some(MessageRole::Answer)).then_some("the same instructions begin")
+            }
+            Some(MessageRole::User) if self.is_instruction_last => Some("system messages begin"),
             Some(MessageRole::User) => {
+                let hash = content.map(content_hash::hash_json);
                 let is_telling = content.is_some_and(|content| content.to_string().len() >= MIN_TELLING_PROMPT_BYTES);
-                (is_same(&mut self.prompt) && is_telling).then_some("the same first prompt begins")
+                let is_same = self.prompt.is_some() && self.prompt == hash;
+                self.prompt = self.prompt.or(hash);
+                (is_same && is_telling).then_some("the same first prompt begins")
             }
             _ => None,
+        }
+    }
+
+    /// Whether the content of a system message reads like instructions.
+    fn is_instruction(&self, content: Option<&Json>) -> bool {
+        let text = |content: &Json| Content::from_json(content, "\n").text.unwrap_or_default();
+        match (&self.instructions, content) {
+            (Some(first), Some(later)) => restart_signs::is_instruction(&text(first), &text(later)),
+            _ => false,
         }
     }
 

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use super::{DecodedEvents, Decoder, Fault};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, Source};
-use lictor_json::{Json, Object};
+use lictor_json::{Json, Object, Text};
 
 /// How many suspects are kept until the end of a file. What is beyond is of the same kind.
 const MAX_SUSPECTS: usize = 10_000;
@@ -88,15 +88,47 @@ pub(super) struct UnreadCallChecker {
     names: HashSet<u64>,
     /// Whether some call kept the id that its record has.
     keeps_ids: bool,
-    suspects: Vec<Suspect>,
+    suspects: Vec<(Suspect, Fault)>,
 }
 
 /// What looks like a call.
 struct Suspect {
     /// The hashes of its ids and of its name.
-    ids: Vec<u64>,
+    ids: [Option<u64>; IDS.len()],
     name: u64,
-    shown: Fault,
+    /// Where it is in its record.
+    path: String,
+    /// The name of its tool; none if the record was cut off within it.
+    tool: Option<Text>,
+}
+
+/// The way to a value in a record. It borrows everything: nearly all values are no calls.
+struct ValuePath<'p> {
+    parent: Option<&'p ValuePath<'p>>,
+    step: PathElement<'p>,
+    depth: usize,
+}
+
+enum PathElement<'p> {
+    Key(&'p str),
+    Index(usize),
+}
+
+impl<'p> ValuePath<'p> {
+    fn add(parent: Option<&'p ValuePath<'p>>, step: PathElement<'p>) -> ValuePath<'p> {
+        ValuePath { parent, step, depth: parent.map_or(0, |parent| parent.depth) + 1 }
+    }
+
+    fn write(&self, into: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.write(into);
+            into.push('.');
+        }
+        match self.step {
+            PathElement::Key(key) => into.push_str(key),
+            PathElement::Index(index) => into.push_str(&index.to_string()),
+        }
+    }
 }
 
 impl UnreadCallChecker {
@@ -120,9 +152,13 @@ impl UnreadCallChecker {
     }
 
     fn is_read(&mut self, suspect: &Suspect) -> bool {
-        let has_id = suspect.ids.iter().any(|id| self.ids.contains(id));
+        let has_id = self.has_id(suspect);
         self.keeps_ids |= has_id;
-        has_id || suspect.ids.is_empty() && self.names.contains(&suspect.name)
+        has_id || suspect.ids.iter().flatten().next().is_none() && self.names.contains(&suspect.name)
+    }
+
+    fn has_id(&self, suspect: &Suspect) -> bool {
+        suspect.ids.iter().flatten().any(|id| self.ids.contains(id))
     }
 }
 
@@ -131,15 +167,15 @@ impl Decoder for UnreadCallChecker {
         let before = out.events.len();
         let mut found = Vec::new();
         if self.suspects.len() < MAX_SUSPECTS {
-            let mut path = Vec::new();
-            collect(&record.value, &mut path, &mut |call, path| found.push(self.suspect(&record, call, path)));
+            collect(&record.value, None, &mut |call, path| found.push(self.suspect(call, path)));
         }
+        let place = record.fault("decode.unread_call", "");
         self.inner.record(record, out);
         self.remember(&out.events[before..]);
         report_unnamed(before, out);
         for suspect in found {
             if !self.is_read(&suspect) {
-                self.suspects.push(suspect);
+                self.suspects.push((suspect, place.clone()));
             }
         }
     }
@@ -161,28 +197,40 @@ impl Decoder for UnreadCallChecker {
         self.remember(&out.events[before..]);
         report_unnamed(before, out);
         let suspects = std::mem::take(&mut self.suspects);
-        let unread = suspects.into_iter().filter(|suspect| {
+        let unread = suspects.into_iter().filter(|(suspect, _)| {
             // Where a format gives calls other ids, only the name tells.
             let has_name = !self.keeps_ids && self.names.contains(&suspect.name);
-            !suspect.ids.iter().any(|id| self.ids.contains(id)) && !has_name
+            !self.has_id(suspect) && !has_name
         });
-        out.faults.extend(unread.map(|suspect| suspect.shown));
+        out.faults.extend(unread.map(|(suspect, place)| Fault { message: suspect.describe(), ..place }));
     }
 }
 
 impl UnreadCallChecker {
-    fn suspect(&self, record: &LogRecord, call: &Object, path: &[String]) -> Suspect {
+    fn suspect(&self, call: &Object, path: Option<&ValuePath<'_>>) -> Suspect {
         let name = call_name(call).unwrap_or_default();
-        let ids = IDS.iter().filter_map(|id| call.get(id)?.as_str()).map(|id| self.hasher.hash_one(id)).collect();
-        let path = path.join(".");
-        let message = match call.is_empty() {
-            true => format!("`{path}` is cut off within a call, which is not judged: log it whole"),
-            false => format!(
+        let mut ids = [None; IDS.len()];
+        for (key, value) in call.iter() {
+            if let (Some(place), Some(id)) = (IDS.iter().position(|id| key == id), value.as_str()) {
+                ids[place] = Some(self.hasher.hash_one(id));
+            }
+        }
+        let mut written = String::new();
+        path.inspect(|path| path.write(&mut written));
+        Suspect { ids, name: self.hasher.hash_one(name), path: written, tool: (!call.is_empty()).then(|| name.into()) }
+    }
+}
+
+impl Suspect {
+    fn describe(&self) -> String {
+        let path = &self.path;
+        match &self.tool {
+            None => format!("`{path}` is cut off within a call, which is not judged: log it whole"),
+            Some(name) => format!(
                 "`{path}` looks like a call of `{name}` in a place that this format does not have, so it is not \
                  judged: check `--input-format`, or move it to where the format has its calls"
             ),
-        };
-        Suspect { ids, name: self.hasher.hash_one(name), shown: record.fault("decode.unread_call", message) }
+        }
     }
 }
 
@@ -206,62 +254,101 @@ fn call_name(call: &Object) -> Option<&str> {
     objects.into_iter().flatten().find_map(|object| NAMES.iter().find_map(|name| object.get(name)?.as_str()))
 }
 
-/// Whether an object is a call, by its type and members.
-fn is_call(object: &Object) -> bool {
-    let has_arguments = |object: &Object| ARGUMENTS.iter().any(|name| object.get(name).is_some());
-    let is_typed = object.get("type").and_then(Json::as_str).is_some_and(|name| TYPES.contains(&name));
-    let function = object.get("function").and_then(Json::as_object);
-    match function {
-        Some(function) => function.get("name").is_some() && function.get("arguments").is_some(),
-        None => is_typed && call_name(object).is_some() && has_arguments(object),
+/// The members of an object that tell whether it is a call, found in one pass.
+#[derive(Default)]
+struct CallSigns<'j> {
+    sort: Option<&'j str>,
+    role: Option<&'j str>,
+    function: Option<&'j Object>,
+}
+
+impl<'j> CallSigns<'j> {
+    fn new(object: &'j Object) -> CallSigns<'j> {
+        let mut signs = CallSigns::default();
+        for (key, member) in object.iter() {
+            match key.as_str() {
+                "type" => signs.sort = member.as_str(),
+                "role" => signs.role = member.as_str(),
+                "function" => signs.function = member.as_object(),
+                _ => {}
+            }
+        }
+        signs
+    }
+
+    fn is_call(&self, object: &Object) -> bool {
+        match self.function {
+            Some(function) => function.get("name").is_some() && function.get("arguments").is_some(),
+            None => {
+                self.sort.is_some_and(|name| TYPES.contains(&name))
+                    && call_name(object).is_some()
+                    && ARGUMENTS.iter().any(|name| object.get(name).is_some())
+            }
+        }
+    }
+
+    /// Whether it holds what a tool said, which may quote anything.
+    fn is_result(&self) -> bool {
+        matches!(self.role, Some("tool" | "function"))
+            || self.sort.is_some_and(|name| name.contains("result") || name.ends_with("output"))
     }
 }
 
 /// Calls a function with everything in a value that looks like a call.
-fn collect(value: &Json, path: &mut Vec<String>, found: &mut impl FnMut(&Object, &[String])) {
-    if path.len() > MAX_DEPTH {
+fn collect<'p>(
+    value: &'p Json,
+    path: Option<&'p ValuePath<'p>>,
+    found: &mut impl FnMut(&Object, Option<&ValuePath<'_>>),
+) {
+    if path.is_some_and(|path| path.depth > MAX_DEPTH) {
         return;
     }
     match value {
         Json::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                path.push(index.to_string());
-                collect(item, path, found);
-                path.pop();
+                collect(item, Some(&ValuePath::add(path, PathElement::Index(index))), found);
             }
         }
         Json::Object(object) => {
-            if is_call(object) {
+            let signs = CallSigns::new(object);
+            if signs.is_call(object) {
                 found(object, path);
                 return;
             }
-            // What a tool said may quote anything.
-            let is_result = matches!(value.text("role"), Some("tool" | "function"))
-                || value.text("type").is_some_and(|name| name.contains("result") || name.ends_with("output"));
+            let is_result = signs.is_result();
             for (key, member) in object.iter() {
-                if DATA.contains(&key.as_str()) || is_result && matches!(key.as_str(), "content" | "output") {
+                // Most values are plain, or texts that quote nothing.
+                let is_plain = match member {
+                    Json::String(text) => !may_be_json(text) || SAID.contains(&key.as_str()),
+                    Json::Array(_) | Json::Object(_) => false,
+                    _ => true,
+                };
+                let is_data =
+                    || is_result && matches!(key.as_str(), "content" | "output") || DATA.contains(&key.as_str());
+                if is_plain || is_data() {
                     continue;
                 }
-                path.push(key.to_string());
+                let path = ValuePath::add(path, PathElement::Key(key));
                 match HOLDERS.contains(&key.as_str()) {
-                    true => collect_held(member, path, found),
-                    false => collect(member, path, found),
+                    true => collect_held(member, &path, found),
+                    false => collect(member, Some(&path), found),
                 }
-                path.pop();
             }
         }
-        Json::String(text) if !path.last().is_some_and(|key| SAID.contains(&key.as_str())) => {
-            collect_in_text(text, path, found);
-        }
+        Json::String(text) => collect_in_text(text, path, found),
         _ => {}
     }
 }
 
+fn may_be_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
 /// Calls a function with what looks like a call in a text that is JSON. A text that was cut off within a call counts as
 /// one.
-fn collect_in_text(text: &str, path: &mut Vec<String>, found: &mut impl FnMut(&Object, &[String])) {
+fn collect_in_text(text: &str, path: Option<&ValuePath<'_>>, found: &mut impl FnMut(&Object, Option<&ValuePath<'_>>)) {
     let holds = |name: &&str| text.contains(&format!("\"{name}\""));
-    if !text.trim_start().starts_with(['{', '[']) || !HOLDERS.iter().chain(&TYPES[..3]).any(holds) {
+    if !may_be_json(text) || !HOLDERS.iter().chain(&TYPES[..3]).any(holds) {
         return;
     }
     match lictor_json::parse_str(text) {
@@ -272,28 +359,25 @@ fn collect_in_text(text: &str, path: &mut Vec<String>, found: &mut impl FnMut(&O
 }
 
 /// Calls a function with the calls in a member that holds calls: one, a list, a map, or the text of either.
-fn collect_held(value: &Json, path: &mut Vec<String>, found: &mut impl FnMut(&Object, &[String])) {
+fn collect_held(value: &Json, path: &ValuePath<'_>, found: &mut impl FnMut(&Object, Option<&ValuePath<'_>>)) {
     match value {
-        Json::Object(object) if call_name(object).is_some() => found(object, path),
+        Json::Object(object) if call_name(object).is_some() => found(object, Some(path)),
         Json::Object(object) => {
             for (key, member) in object.iter() {
-                path.push(key.to_string());
                 if let Json::Object(call) = member
                     && call_name(call).is_some()
                 {
-                    found(call, path);
+                    found(call, Some(&ValuePath::add(Some(path), PathElement::Key(key))));
                 }
-                path.pop();
             }
         }
         Json::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                path.push(index.to_string());
+                let path = ValuePath::add(Some(path), PathElement::Index(index));
                 match item {
-                    Json::Object(call) if call_name(call).is_some() => found(call, path),
-                    _ => collect(item, path, found),
+                    Json::Object(call) if call_name(call).is_some() => found(call, Some(&path)),
+                    _ => collect(item, Some(&path), found),
                 }
-                path.pop();
             }
         }
         Json::String(text) => {

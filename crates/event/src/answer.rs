@@ -53,6 +53,11 @@ impl AnswerValue {
             AnswerValue::Failed => "failed",
         }
     }
+
+    /// Returns the value of a name in the line format.
+    pub(crate) fn from_name(name: &str) -> Option<AnswerValue> {
+        AnswerValue::ALL.into_iter().find(|value| value.name() == name)
+    }
 }
 
 impl Answer {
@@ -84,8 +89,7 @@ impl Answer {
         let fact = text("fact")?.ok_or("`fact` is missing, such as \"threatens\"")?;
         let fact = Fact::parse(&fact).map_err(|_| format!("{fact:?} is no fact, such as `paid(\"alice\",3)`"))?;
         let says = text("says")?.ok_or("`says` is missing: yes, no, unclear or failed")?;
-        let says = AnswerValue::ALL.into_iter().find(|it| it.name() == says);
-        let says = says.ok_or("`says` must be yes, no, unclear or failed")?;
+        let says = AnswerValue::from_name(&says).ok_or("`says` must be yes, no, unclear or failed")?;
         let chance = number("chance")?;
         if chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
             return Err("`chance` must be from 0 to 1".to_owned());

@@ -25,7 +25,7 @@ use lictor_logic::Fact;
 
 use self::fields::{Field, FieldError};
 use crate::record::{DecodedEvents, Decoder, Fault, LogRecord};
-use crate::{Answer, Event, Kind, Source, find_time, find_unread_time};
+use crate::{Answer, AnswerValue, Event, Kind, Source, find_time, find_unread_time};
 use lictor_json::{Json, Object, Text};
 
 /// The version of the line.
@@ -173,19 +173,35 @@ fn find_misspelling(kind: &str) -> Option<String> {
     Some(format!("unknown kind `{kind}`; write `{known}`"))
 }
 
-/// Whether a member called `answers` holds answers of labelers. Logs have members of that name with other things in
-/// them, which are kept as they are.
+/// Whether a member called `answers` is meant to hold answers of labelers, well-formed or not: one of its entries has a
+/// member of an answer, or it says yes or no of names. Logs have members of that name with other things in them, which
+/// are kept as they are.
 fn is_answers(value: &Json) -> bool {
-    let is_one = |value: &Json| value.get("fact").is_some() && value.get("says").is_some();
-    value.as_array().is_some_and(|list| list.iter().any(is_one))
+    let is_one = |value: &Json| value.get("fact").is_some() || value.get("says").is_some();
+    match value {
+        Json::Array(list) => list.iter().any(is_one),
+        Json::Object(object) => {
+            let says = |value: &Json| value.as_str().is_some_and(|text| AnswerValue::from_name(text).is_some());
+            is_one(value) || (!object.is_empty() && object.iter().all(|(_, value)| says(value) || is_one(value)))
+        }
+        _ => false,
+    }
 }
 
-fn read_answers(answers: &Json, event: &mut Event) -> Result<(), FieldError> {
-    for (place, answer) in answers.as_array().unwrap_or_default().iter().enumerate() {
-        let wrong = |reason| FieldError { code: "native.field", message: format!("`answers.{place}`: {reason}") };
-        event.answers.push(Answer::from_json(answer).map_err(wrong)?);
+fn read_answers(answers: &Json, event: &mut Event, errors: &mut Vec<FieldError>) {
+    let Some(answers) = answers.as_array() else {
+        let message =
+            "`answers` must be a list such as [{\"fact\":\"threatens\",\"says\":\"no\"}], found an object".to_owned();
+        return errors.push(FieldError { code: "native.field", message });
+    };
+    for (place, answer) in answers.iter().enumerate() {
+        match Answer::from_json(answer) {
+            Ok(answer) => event.answers.push(answer),
+            Err(reason) => {
+                errors.push(FieldError { code: "native.field", message: format!("`answers.{place}`: {reason}") });
+            }
+        }
     }
-    Ok(())
 }
 
 impl NativeDecoder {
@@ -219,7 +235,10 @@ impl NativeDecoder {
                     event.labels = labels.unwrap_or_default();
                     read
                 }
-                "answers" if has_answers => read_answers(field.value, event),
+                "answers" if has_answers => {
+                    read_answers(field.value, event, errors);
+                    Ok(())
+                }
                 "args" => field.read_arguments(&mut event.args),
                 "result" => {
                     result = Some(value.take()).filter(|result| !result.is_null());

@@ -378,6 +378,12 @@ fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values,
         return;
     }
     let Some(args) = event.args.as_ref().and_then(Arguments::value) else { return };
+    // A text may say any argument, under any name.
+    if args.as_object().is_none() || event.has_free_text() {
+        for name in [wants.argument, wants.argument_from].into_iter().flatten() {
+            labels.doubt(name, vec![None, None]);
+        }
+    }
     each_scalar(args, &mut String::new(), &mut |path, value| {
         let name = values.get(path);
         if let Some(argument) = wants.argument
@@ -396,24 +402,24 @@ fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values,
 
 /// Adds the facts that the log states, and those that labelers answered.
 fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
-    let stated = event.labels.iter().filter_map(|label| match plan.id(label) {
+    let read = |label: &str| match plan.id(label) {
         Some(name) => Some((name, Cow::Borrowed(&[][..]))),
         None if label.ends_with(')') => {
             let fact = lictor_logic::Fact::parse(label).ok()?;
             Some((plan.id(&fact.name)?, Cow::Owned(fact.values.into_vec())))
         }
         None => None,
-    });
+    };
+    let stated = event.labels.iter().filter_map(|label| read(label));
+    let denied = || event.labels.iter().filter_map(|label| label.strip_prefix('!'));
     let facts = event.facts.iter().filter_map(|fact| Some((plan.id(&fact.name)?, Cow::Borrowed(&fact.values[..]))));
-    if event.answers.is_empty() {
+    if event.answers.is_empty() && denied().next().is_none() {
         stated.chain(facts).for_each(|(name, values)| labels.push(name, &values));
         return;
     }
     let mut opinions = Opinions::default();
     stated.chain(facts).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::Yes));
-    for denied in event.labels.iter().filter_map(|label| plan.id(label.strip_prefix('!')?)) {
-        opinions.add(denied, &[], AnswerValue::No);
-    }
+    denied().filter_map(read).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::No));
     for answer in &event.answers {
         if let Some(name) = plan.id(&answer.fact.name) {
             opinions.add_answer(name, answer);
@@ -460,7 +466,8 @@ fn opens(plan: &Plan, event: &Event) -> Option<(Text, AnsweredCall)> {
         return None;
     }
     let args = if plan.needs.calls { event.args.clone() } else { None };
-    Some((event.id.clone()?, AnsweredCall { tool: event.tool.clone()?, args }))
+    let has_free_text = event.has_free_text();
+    Some((event.id.clone()?, AnsweredCall { tool: event.tool.clone()?, args, has_free_text }))
 }
 
 /// Returns the tools that an event defines, if some property asks what tools do.

@@ -39,7 +39,8 @@
 //! - `duration("30d")` counts days, as formulas do.
 //! - `args.anywhere("iban")` is the list of values under that name at any depth, whatever its case, with or without
 //!   `_` and `-`.
-//! - `args.commands()` is the list of shell commands in all texts of a value, each in one spelling.
+//! - `args.commands()` is the list of shell commands in all texts of a value, each in one spelling. If the text runs
+//!   commands that it does not show, the list is unknown, but `exists` and `all` decide by those that are found.
 //! - Comparisons that no event could decide, such as `tool > 3`, are refused when compiled.
 
 mod anywhere;

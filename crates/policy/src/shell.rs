@@ -2,18 +2,24 @@
 //!
 //! `sudo /bin/rm -r"f" "$HOME"/`, `bash -c 'rm -rf ~'` and `cd ~ && rm -rf .` all contain the command `rm -rf ~`. A
 //! policy compares commands with patterns, and each pattern would have to know all those spellings. The reading is no
-//! shell: files, aliases and most variables are unknown to it. It never fails, and its work is bounded.
+//! shell: files, aliases and most variables are unknown to it. It never fails, its work grows with the text, and it
+//! says if a command may run that it could not read.
 
 mod lexer;
+mod marks;
+mod output;
+mod program;
+mod scope;
 mod spelling;
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-
-use lexer::{OUTPUT_MARK, Token, divide};
-use spelling::{join_words, resolve_path, skip_wrappers};
+use lexer::{Token, divide};
+use marks::{FILE_MARK, OUTPUT_MARK, UNKNOWN_MARK, remove_marks};
+use output::{CommandOutput, OutputRest};
+use scope::{ShellScope, is_one_variable};
+use spelling::{BareCommand, join_words, resolve_path};
 
 /// How deep commands may contain commands, as in `sh -c "sh -c '…'"`.
 const MAX_NESTED_COMMANDS: usize = 6;
@@ -21,11 +27,18 @@ const MAX_NESTED_COMMANDS: usize = 6;
 /// The most commands that are read from one text.
 const MAX_COMMANDS: usize = 4096;
 
-/// The most variables that are followed.
-const MAX_VARIABLES: usize = 32;
+/// The most bytes of words and commands that are made from one text, beyond twice its length: a variable of many values
+/// may stand in many words.
+const MAX_MADE_BYTES: usize = 1 << 20;
 
-/// The longest word in which variables are replaced, and the longest value of one.
-const MAX_EXPANDED_BYTES: usize = 256;
+/// The most calls of functions whose bodies are read.
+const MAX_FUNCTION_CALLS: usize = 64;
+
+/// The deepest brackets whose folder and variables are told apart.
+const MAX_OPEN_BRACKETS: usize = 64;
+
+/// The longest output that becomes part of a word.
+const MAX_OUTPUT_IN_WORD: usize = 256;
 
 /// The programs whose arguments are paths, which are resolved.
 const PATH_PROGRAMS: [&str; 16] = [
@@ -47,92 +60,243 @@ const PATH_PROGRAMS: [&str; 16] = [
     "ri",
 ];
 
-/// Reads the commands of a text, each as its words with a blank between them.
-pub(crate) fn read_commands(text: &str) -> Vec<String> {
-    let mut shell = ShellReader::default();
-    shell.read_text(text);
-    shell.commands
+/// The functions of programming languages that run a command and do nothing else: without a text in the call, the
+/// command is unknown.
+const SHELL_FUNCTIONS: [&str; 9] =
+    ["system", "popen", "Popen", "check_output", "getoutput", "getstatusoutput", "execSync", "shell_exec", "passthru"];
+
+/// The commands of a text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ShellCommands {
+    /// Each command as its words, with a blank between them.
+    pub(crate) commands: Vec<String>,
+    /// Whether a command may run that is not among them: text of unknown content runs as commands, or a limit was
+    /// reached.
+    pub(crate) is_incomplete: bool,
+}
+
+/// Reads the commands of a text. It runs in a folder, if that is known.
+pub(crate) fn read_commands(text: &str, folder: Option<&str>) -> ShellCommands {
+    let mut shell = ShellReader::new(folder, text.len());
+    shell.read_text(&remove_marks(text), CommandOutput::default());
+    shell.found
 }
 
 /// Reads the command that a list of words is, such as `["bash", "-c", "…"]`, and the commands in it.
-pub(crate) fn read_word_list(words: Vec<String>) -> Vec<String> {
-    let mut shell = ShellReader::default();
-    let words = words.into_iter().map(|word| shell.expand(word)).collect();
-    shell.read_words(words, None);
-    shell.commands
+pub(crate) fn read_word_list(words: Vec<String>, folder: Option<&str>) -> ShellCommands {
+    let mut shell = ShellReader::new(folder, words.iter().map(String::len).sum());
+    let words = words.iter().flat_map(|word| shell.expand(remove_marks(word).into_owned())).collect();
+    shell.read_words(words, CommandOutput::default());
+    shell.found
 }
 
 /// What is known at a place of a text.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ShellReader {
-    commands: Vec<String>,
-    /// The current folder, if a command chose it.
-    folder: Option<String>,
-    variables: Vec<(String, String)>,
+    found: ShellCommands,
+    scope: Rc<ShellScope>,
     depth: usize,
+    /// The functions whose bodies are being read.
+    running: Vec<String>,
+    function_calls: usize,
+    /// How many bytes may still be made.
+    left_bytes: usize,
+}
+
+/// A text that is being read, command by command.
+#[derive(Default)]
+struct OpenText {
+    words: Vec<String>,
+    input: CommandOutput,
+    /// What the commands so far have written.
+    output: CommandOutput,
+    /// What the commands within the next word write.
+    nested: VecDeque<CommandOutput>,
+    is_piped: bool,
+    /// Whether the next words are what a call in a programming language passes.
+    is_call: bool,
+    /// The brackets around, each with the scope and the output before it.
+    brackets: Vec<(Rc<ShellScope>, CommandOutput)>,
+    /// Brackets that are too deep to be kept.
+    deep_brackets: usize,
 }
 
 impl ShellReader {
-    /// Reads the commands of a text, and returns the output of the last one if that is known.
-    fn read_text(&mut self, text: &str) -> Option<String> {
+    fn new(folder: Option<&str>, text_bytes: usize) -> ShellReader {
+        let scope = ShellScope::new(folder.map(|folder| resolve_path(folder, None)));
+        let found = ShellCommands::default();
+        ShellReader {
+            found,
+            scope: Rc::new(scope),
+            depth: 0,
+            running: Vec::new(),
+            function_calls: 0,
+            left_bytes: MAX_MADE_BYTES + 2 * text_bytes,
+        }
+    }
+
+    /// Reads the commands of a text, the first of which reads `input`. Returns what they write.
+    fn read_text(&mut self, text: &str, input: CommandOutput) -> CommandOutput {
         if self.depth >= MAX_NESTED_COMMANDS {
-            return None;
+            self.found.is_incomplete |= !text.trim().is_empty();
+            return CommandOutput { rest: OutputRest::Hidden, ..CommandOutput::default() };
         }
         self.depth += 1;
-        let (mut words, mut input, mut output) = (Vec::new(), None, None);
-        // What the commands within the next word write.
-        let mut written = VecDeque::new();
+        let mut open = OpenText { input, ..OpenText::default() };
         for token in divide(text) {
-            match token {
-                Token::Word(word) => words.push(self.expand(fill_outputs(word, &mut written))),
-                Token::Target(target) => words.push(format!(">{}", self.expand(fill_outputs(target, &mut written)))),
-                Token::Input(text) => input = Some(fill_outputs(text, &mut written)),
-                Token::Nested(text) => written.push_back(self.read_text(&text)),
-                Token::Function(definition) => self.add(definition),
-                Token::Call(name, texts) => self.read_call(&name, texts),
-                Token::End if words.is_empty() => {}
-                Token::End => output = self.read_words(std::mem::take(&mut words), input.take()),
-                Token::Pipe => input = self.read_words(std::mem::take(&mut words), input.take()),
-            }
+            self.read_token(token, &mut open);
         }
         self.depth -= 1;
-        output
+        while let Some((_, before)) = open.brackets.pop() {
+            let inner = std::mem::replace(&mut open.output, before);
+            open.output.append(inner);
+        }
+        open.output
+    }
+
+    fn read_token(&mut self, token: Token, open: &mut OpenText) {
+        match token {
+            Token::Word(word) if word.chars().eq([OUTPUT_MARK]) => {
+                let output = fill_outputs(word, &mut open.nested);
+                open.words.extend(output.split_whitespace().map(str::to_owned));
+            }
+            Token::Word(word) => open.words.extend(self.expand(fill_outputs(word, &mut open.nested))),
+            Token::Target(target) => {
+                let targets = self.expand(fill_outputs(target, &mut open.nested));
+                open.words.extend(targets.into_iter().map(|target| format!(">{target}")));
+            }
+            Token::Input(text) => {
+                let text = self.expand(fill_outputs(text, &mut open.nested)).join(" ");
+                open.input = CommandOutput { text, rest: OutputRest::Nothing };
+            }
+            Token::Nested(text) => {
+                let output = self.read_in_subshell(|shell| shell.read_text(&text, CommandOutput::default()));
+                open.nested.push_back(output);
+            }
+            Token::Function(name, body) => self.define_function(&name, body),
+            Token::Call(name, texts) => self.read_call(&name, texts),
+            Token::Open { is_call } => {
+                // What comes before the bracket of a call names no program.
+                open.is_call |= is_call;
+                self.end_command(&Token::End, open);
+                open.is_call = is_call;
+                match open.brackets.len() < MAX_OPEN_BRACKETS {
+                    true => open.brackets.push((Rc::clone(&self.scope), std::mem::take(&mut open.output))),
+                    false => open.deep_brackets += 1,
+                }
+            }
+            Token::Close if open.deep_brackets > 0 => open.deep_brackets -= 1,
+            Token::Close => {
+                if let Some((scope, before)) = open.brackets.pop() {
+                    self.scope = scope;
+                    // The input of a pipe after the bracket is what is in it.
+                    open.input = std::mem::replace(&mut open.output, before);
+                    open.output.append(open.input.clone());
+                }
+            }
+            Token::End | Token::Background | Token::Pipe => self.end_command(&token, open),
+        }
+    }
+
+    fn end_command(&mut self, end: &Token, open: &mut OpenText) {
+        let words = std::mem::take(&mut open.words);
+        let input = std::mem::take(&mut open.input);
+        let is_subshell = open.is_piped || *end != Token::End;
+        open.is_piped = *end == Token::Pipe;
+        if words.is_empty() {
+            if open.is_piped {
+                // The output of commands in brackets or of a loop.
+                open.input = if input.text.is_empty() { std::mem::take(&mut open.output) } else { input };
+            }
+            return;
+        }
+        if !std::mem::take(&mut open.is_call) {
+            self.found.is_incomplete |= is_unknown_program(&words, open.is_piped);
+        }
+        let is_end_of_loop = matches!(words[0].as_str(), "done" | "fi" | "esac");
+        let output = match is_subshell {
+            true => self.read_in_subshell(|shell| shell.read_words(words, input)),
+            false => self.read_words(words, input),
+        };
+        match open.is_piped {
+            true if is_end_of_loop => open.input = std::mem::take(&mut open.output),
+            true => open.input = output,
+            false => open.output.append(output),
+        }
+    }
+
+    /// Reads something whose folder and variables are gone after it.
+    fn read_in_subshell<T>(&mut self, read: impl FnOnce(&mut ShellReader) -> T) -> T {
+        let scope = Rc::clone(&self.scope);
+        let read = read(self);
+        self.scope = scope;
+        read
     }
 
     fn add(&mut self, command: String) {
-        if self.commands.len() < MAX_COMMANDS {
-            self.commands.push(command);
+        match self.found.commands.len() < MAX_COMMANDS && self.may_make(command.len()) {
+            true => self.found.commands.push(command),
+            false => self.found.is_incomplete = true,
         }
     }
 
-    /// Replaces the variables that are known, and all spellings of the home folder by `~`.
-    fn expand(&self, word: String) -> String {
-        if !word.contains(['$', '%']) || word.len() > MAX_EXPANDED_BYTES {
-            return word;
-        }
-        let home = ["${HOME}", "$HOME", "$env:USERPROFILE", "$env:HOME", "%USERPROFILE%", "$home"];
-        let mut word = home.iter().fold(word, |word, name| word.replace(name, "~"));
-        for (name, value) in self.variables.iter().rev() {
-            word = word.replace(&format!("${{{name}}}"), value);
-            let bare = format!("${name}");
-            if let Some(place) = word.find(&bare) {
-                let follows = word[place + bare.len()..].chars().next();
-                if follows.is_none_or(|c| !c.is_alphanumeric() && c != '_') {
-                    word.replace_range(place..place + bare.len(), value);
-                }
-            }
-        }
-        word
+    /// Whether so many bytes may still be made, which then count. Otherwise something is left out, and all that follows.
+    fn may_make(&mut self, bytes: usize) -> bool {
+        let left = self.left_bytes.checked_sub(bytes);
+        self.found.is_incomplete |= left.is_none();
+        self.left_bytes = left.unwrap_or(0);
+        left.is_some()
     }
 
-    fn define(&mut self, word: &str) {
-        if let Some((name, value)) = word.split_once('=')
-            && self.variables.len() < MAX_VARIABLES
-            && value.len() <= MAX_EXPANDED_BYTES
-            && !value.contains('$')
-        {
-            self.variables.push((name.to_owned(), value.to_owned()));
+    /// Replaces variables in a word, as [`ShellScope::expand`] does.
+    fn expand(&mut self, word: String) -> Vec<String> {
+        if self.left_bytes == 0 {
+            return vec![word];
         }
+        let words = self.scope.expand(word);
+        match words.len() == 1 || self.may_make(words.iter().map(String::len).sum()) {
+            true => words,
+            false => Vec::new(),
+        }
+    }
+
+    /// Reads the body of a function where it is defined, since something else may call it. A function that calls itself
+    /// twice by a pipe in the background is a fork bomb, spelled `name(){name|name&}`.
+    fn define_function(&mut self, name: &str, body: String) {
+        if is_fork_bomb(name, &body) {
+            self.add(format!("{name}(){{{name}|{name}&}}"));
+        }
+        self.read_in_subshell(|shell| shell.read_text(&body, CommandOutput::default()));
+        Rc::make_mut(&mut self.scope).define_function(name, body);
+    }
+
+    /// Returns the body of a function, unless it is being read already.
+    fn find_callable(&mut self, name: &str) -> Option<String> {
+        let body = self.scope.find_function(name)?;
+        if self.running.iter().any(|running| running == name) {
+            return None;
+        }
+        if self.function_calls >= MAX_FUNCTION_CALLS {
+            self.found.is_incomplete = true;
+            return None;
+        }
+        Some(body.to_owned())
+    }
+
+    /// Reads the body of a function again where it is called, with the words that the call passes.
+    fn call_function(&mut self, name: &str, body: &str, words: &[String], input: CommandOutput) -> CommandOutput {
+        self.function_calls += 1;
+        let scope = Rc::make_mut(&mut self.scope);
+        for (place, word) in words.iter().take(9).enumerate() {
+            scope.define(&(place + 1).to_string(), vec![word.clone()]);
+        }
+        for all in ["@", "*"] {
+            scope.define(all, words.to_vec());
+        }
+        self.running.push(name.to_owned());
+        let output = self.read_text(body, input);
+        self.running.pop();
+        output
     }
 
     /// Reads a call of a programming language that runs a command or removes a folder.
@@ -140,135 +304,120 @@ impl ShellReader {
         if matches!(name, "rmtree" | "rmSync" | "rmdirSync" | "rimraf" | "rm_rf" | "removeSync" | "remove_dir_all") {
             texts.truncate(1);
             texts.splice(0..0, ["rm".to_owned(), "-r".to_owned()]);
-            self.read_words(texts, None);
+            self.read_words(texts, CommandOutput::default());
+        } else if texts.is_empty() {
+            self.found.is_incomplete |= SHELL_FUNCTIONS.contains(&name);
         } else if let [text] = &texts[..] {
-            self.read_text(text);
+            self.read_in_subshell(|shell| shell.read_text(text, CommandOutput::default()));
         } else {
-            self.read_words(texts, None);
+            self.read_words(texts, CommandOutput::default());
         }
     }
 
-    /// Reads one command, and returns its output if that is known.
-    fn read_words(&mut self, words: Vec<String>, input: Option<String>) -> Option<String> {
-        let is_argument_list = words.iter().any(|word| word == "xargs" || word == "parallel");
-        let (assignments, mut words) = skip_wrappers(words);
-        for word in &assignments {
-            self.define(word);
+    /// Reads one command, and returns what it writes.
+    fn read_words(&mut self, words: Vec<String>, input: CommandOutput) -> CommandOutput {
+        let mut bare = BareCommand::new(words);
+        if bare.words.is_empty() {
+            for word in &bare.assignments {
+                Rc::make_mut(&mut self.scope).assign(word);
+            }
+            return CommandOutput::default();
         }
-        let program = words.first()?.to_ascii_lowercase();
-        let rest = || words.get(1..).unwrap_or_default();
-        let after_option = |is_option: fn(&str) -> bool| {
-            let place = rest().iter().position(|word| is_option(&word.to_ascii_lowercase()))?;
-            Some(rest()[place + 1..].join(" "))
+        if bare.assignments.is_empty() {
+            return self.read_bare_command(&mut bare, input);
+        }
+        // The assignments hold for this command only.
+        self.read_in_subshell(|shell| {
+            for word in &bare.assignments {
+                Rc::make_mut(&mut shell.scope).assign(word);
+            }
+            shell.read_bare_command(&mut bare, input)
+        })
+    }
+
+    fn read_bare_command(&mut self, bare: &mut BareCommand, input: CommandOutput) -> CommandOutput {
+        let words = &mut bare.words;
+        let program = words.first().map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+        if bare.is_text {
+            let text = words.join(" ");
+            self.read_in_subshell(|shell| shell.read_text(&text, CommandOutput::default()));
+        }
+        let takes_input = bare.takes_input_as_arguments || matches!(program.as_str(), "remove-item" | "ri");
+        if takes_input && self.may_make(input.text.len()) {
+            words.extend(input.text.split_whitespace().map(str::to_owned));
+        }
+        let output = match words.split_first() {
+            Some((name, rest)) => match self.find_callable(name) {
+                Some(body) => self.call_function(name, &body, rest, input),
+                None => self.run_program(&program, rest, input),
+            },
+            None => CommandOutput::default(),
         };
-        match program.as_str() {
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" | "su" | "runuser" => {
-                let text = after_option(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
-                self.read_nested(text.or(input.clone()));
-            }
-            "cmd" => self.read_nested(after_option(|word| matches!(word, "/c" | "/k"))),
-            "powershell" | "pwsh" => {
-                let encoded = after_option(|word| "-encodedcommand".starts_with(word) && word.starts_with("-e"));
-                let text = after_option(|word| "-command".starts_with(word) && word.starts_with("-c"));
-                let plain = rest().first().is_some_and(|word| !word.starts_with('-')).then(|| rest().join(" "));
-                self.read_nested(encoded.and_then(|text| decode_base64(&text)).or(text).or(plain).or(input.clone()));
-            }
-            "eval" | "iex" | "invoke-expression" => self.read_nested(Some(rest().join(" "))),
-            "python" | "python3" | "perl" | "ruby" | "node" | "php" => {
-                let text = after_option(|word| matches!(word, "-c" | "-e" | "-r" | "--eval"));
-                self.read_nested(text.or(input.clone()));
-            }
-            "cd" | "chdir" | "pushd" | "set-location" | "sl" => {
-                let folder = rest().iter().find(|word| !word.starts_with('-') && *word != "/d");
-                let folder = folder.map_or("~", String::as_str);
-                self.folder = Some(resolve_path(folder, self.folder.as_deref()));
-            }
-            "export" | "declare" | "local" | "set" => {
-                for word in rest().to_vec() {
-                    self.define(&word);
-                }
-            }
-            "find" => {
-                let run = rest().iter().position(|word| matches!(word.as_str(), "-exec" | "-execdir" | "-ok"));
-                if let Some(run) = run.filter(|_| self.depth < MAX_NESTED_COMMANDS) {
-                    let inner = rest()[run + 1..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+"));
-                    self.depth += 1;
-                    self.read_words(inner.cloned().collect(), None);
-                    self.depth -= 1;
-                }
-            }
-            _ => {}
-        }
-        let output = self.find_output(&program, rest(), input.as_deref());
-        if is_argument_list || matches!(program.as_str(), "remove-item" | "ri") {
-            words.extend(input.as_deref().unwrap_or_default().split_whitespace().map(str::to_owned));
-        }
         if PATH_PROGRAMS.contains(&program.as_str()) {
-            for word in &mut words[1..] {
-                *word = resolve_path(word, self.folder.as_deref());
+            for word in words.iter_mut().skip(1) {
+                *word = resolve_path(word, self.scope.folder.as_deref());
             }
         }
-        self.add(join_words(&words));
+        self.add(join_words(words));
         output
-    }
-
-    fn read_nested(&mut self, text: Option<String>) {
-        if let Some(text) = text {
-            self.read_text(&text);
-        }
-    }
-
-    /// Returns what a command writes, if the text shows it.
-    fn find_output(&self, program: &str, words: &[String], input: Option<&str>) -> Option<String> {
-        let plain = || words.iter().filter(|word| !word.starts_with(['-', '>']));
-        match program {
-            "echo" | "printf" | "write-output" => Some(plain().cloned().collect::<Vec<_>>().join(" ")),
-            "cat" | "tee" => input.map(str::to_owned),
-            "base64" if words.iter().any(|word| matches!(word.as_str(), "-d" | "-D" | "--decode")) => {
-                input.and_then(decode_base64)
-            }
-            // With a condition it lists some files only.
-            "ls" | "dir" | "find" | "get-childitem" | "gci" => {
-                let lists_all = words.iter().all(|word| {
-                    !word.starts_with('-')
-                        || matches!(word.to_ascii_lowercase().as_str(), "-a" | "-r" | "-recurse" | "-force" | "-1")
-                });
-                lists_all.then(|| {
-                    let paths = plain().map(|word| resolve_path(word, self.folder.as_deref()));
-                    paths.collect::<Vec<_>>().join(" ")
-                })
-            }
-            _ => None,
-        }
     }
 }
 
-/// Replaces each mark in a word by the output that it stands for, or by `_` if that is unknown.
-fn fill_outputs(word: String, written: &mut VecDeque<Option<String>>) -> String {
+/// Whether the program of a command is unknown text.
+fn is_unknown_program(words: &[String], is_piped: bool) -> bool {
+    let bare = BareCommand::new(words.to_vec());
+    let Some((program, rest)) = bare.words.split_first() else { return false };
+    if program.contains(UNKNOWN_MARK) {
+        return true;
+    }
+    // A variable before `=` or a pipe is the value of one, in languages other than that of a shell. In `[[ … && … ]]` it is
+    // compared.
+    let is_value = match rest.first().map(String::as_str) {
+        Some("->" | "." | "," | "+" | "-" | "in" | "is" | "~" | "=~" | "]]") => true,
+        Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => true,
+        Some(next) => next.ends_with('='),
+        None => is_piped,
+    };
+    is_one_variable(program) && !is_value
+}
+
+/// Whether a function calls itself twice by a pipe in the background.
+fn is_fork_bomb(name: &str, body: &str) -> bool {
+    let (mut calls, mut is_start) = (0, true);
+    for token in divide(body) {
+        match token {
+            Token::Word(word) => calls += usize::from(std::mem::take(&mut is_start) && word == name),
+            Token::Pipe => is_start = true,
+            Token::Background if calls >= 2 => return true,
+            Token::End | Token::Background => (calls, is_start) = (0, true),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Replaces each mark in a word by the output that it stands for, as far as that is known.
+fn fill_outputs(word: String, nested: &mut VecDeque<CommandOutput>) -> String {
     if !word.contains(OUTPUT_MARK) {
         return word;
     }
+    let is_file = word.starts_with(FILE_MARK);
     let mut filled = String::new();
     for c in word.chars() {
-        match c {
-            OUTPUT_MARK => {
-                let output = written.pop_front().flatten().filter(|output| output.len() <= MAX_EXPANDED_BYTES);
-                filled.push_str(output.as_deref().map_or("_", str::trim));
-            }
-            c => filled.push(c),
+        if c != OUTPUT_MARK {
+            filled.push(c);
+            continue;
+        }
+        let output = nested.pop_front().unwrap_or_default();
+        match is_file || output.text.len() <= MAX_OUTPUT_IN_WORD {
+            true => filled.push_str(output.text.trim()),
+            false => filled.push(UNKNOWN_MARK),
+        }
+        if output.rest != OutputRest::Nothing {
+            filled.push(UNKNOWN_MARK);
         }
     }
     filled
-}
-
-/// Decodes Base64 of UTF-8 or, as PowerShell has it, UTF-16.
-fn decode_base64(text: &str) -> Option<String> {
-    let text = text.trim();
-    let bytes = STANDARD.decode(text).or_else(|_| STANDARD_NO_PAD.decode(text)).ok()?;
-    if bytes.len() % 2 == 0 && bytes.chunks(2).all(|pair| pair.get(1) == Some(&0)) {
-        return Some(bytes.iter().step_by(2).map(|byte| char::from(*byte)).collect());
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
     nearest.sort_by_key(|missing| &missing.fact);
     nearest.dedup();
     for MissingFact { fact, nearest } in nearest.into_iter().take(MAX_NEAREST) {
-        let tool = nearest.as_deref().unwrap_or_default();
-        sentences.push(format!("`{}` never occurs; the log has `{}`", escape_hidden(fact), escape_hidden(tool)));
+        let name = nearest.as_deref().unwrap_or_default();
+        sentences.push(format!("`{}` never occurs; the log has `{}`", escape_hidden(fact), escape_hidden(name)));
     }
     // A formula that asks for the tool was named above, with the same nearest tool.
     let is_said = |named: &str| {
@@ -63,6 +63,17 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
             "the policy names the tool `{}`; the log also has `{}`, which it does not name",
             escape_hidden(named),
             escape_hidden(tool),
+        ));
+    }
+    let is_missing = |asked: &str| {
+        let all = coverage.gaps.iter().flat_map(|gap| &gap.missing);
+        all.filter(|missing| missing.nearest.is_some()).any(|missing| missing.fact.split('(').next() == Some(asked))
+    };
+    for (asked, stated) in coverage.alike_facts.iter().filter(|(asked, _)| !is_missing(asked)).take(MAX_NEAREST) {
+        sentences.push(format!(
+            "the log has `{}`, the policy asks for `{}`: they are different facts",
+            escape_hidden(stated),
+            escape_hidden(asked),
         ));
     }
     sentences.extend(describe_content(&coverage.content));

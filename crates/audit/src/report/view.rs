@@ -84,7 +84,7 @@ pub(super) struct PropertyView<'a> {
     missing: Vec<MissingFactView<'a>>,
 }
 
-/// A fact that never occurs, and the tool in the log whose name is nearest.
+/// A fact that never occurs, and the name in the log that is nearest.
 #[derive(Debug, Serialize)]
 struct MissingFactView<'a> {
     fact: &'a str,

@@ -46,7 +46,7 @@ fn shell_commands_are_decided_as_listed() {
     for (session, (expected, command)) in commands().enumerate() {
         let shapes = [
             ("Bash", json!({"command": command})),
-            ("exec_command", json!({"cmd": command, "workdir": "/app"})),
+            ("exec_command", json!({"cmd": command, "workdir": "/srv/apps/shop"})),
             ("shell", json!({"command": ["bash", "-lc", command]})),
         ];
         for (shape, (tool, args)) in shapes.iter().enumerate() {
@@ -89,10 +89,65 @@ fn catastrophic_command_is_found_in_any_argument() {
             assert_eq!(decided, expected, "{tool} {args}");
         }
     }
+    assert_eq!(decide(&mut guard, 90, "shell", &json!({"command": "rm -rf *", "cwd": "/"})), "block");
     for args in
         [json!({"message": "rm -rf /", "command": "ls"}), json!({"command": ["git", "commit", "-m", "rm -rf /"]})]
     {
         assert_eq!(decide(&mut guard, 0, "run_command", &args), "pass", "{args}");
+    }
+}
+
+/// Tools are told by whole words of their names, and runners by the names of their arguments.
+#[test]
+fn catastrophic_command_needs_a_tool_that_runs() {
+    let mut guard = guard("agent-safety");
+    let markdown = "# Plan\n- never run `rm -rf /`\n";
+    for (session, tool) in [
+        "get_transcript",
+        "truncate_text",
+        "process_email",
+        "describe_subscription",
+        "prune_cache",
+        "run_tests",
+        "executeQuery",
+        "pushNotification",
+        "dashboard",
+        "publish",
+    ]
+    .iter()
+    .enumerate()
+    {
+        assert_ne!(decide(&mut guard, session, tool, &json!({"text": markdown})), "block", "{tool}");
+    }
+    for (session, tool) in [
+        "bash",
+        "Bash",
+        "BASH",
+        "run_shell",
+        "runCommand",
+        "RunCommands",
+        "run_in_terminal",
+        "container.exec",
+        "mcp__desktop__execute_command",
+        "PowerShell",
+        "python3",
+        "ipython",
+        "execute_bash",
+        "ssh",
+        "local_shell",
+        "ExecuteScript",
+        "mcp__x__run",
+        "PythonREPL",
+        "code_interpreter",
+    ]
+    .iter()
+    .enumerate()
+    {
+        assert_eq!(decide(&mut guard, 100 + session, tool, &json!({"text": "rm -rf /"})), "block", "{tool}");
+    }
+    for (session, tool) in ["run_tests", "execute_code", "start_process", "runTask"].iter().enumerate() {
+        let args = json!({"command": "rm -rf /"});
+        assert_eq!(decide(&mut guard, 200 + session, tool, &args), "block", "{tool}");
     }
 }
 

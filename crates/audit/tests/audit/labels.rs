@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lictor_audit::report::Report;
+use lictor_audit::report::{Report, text};
 use lictor_audit::{AnswerBook, AuditOptions, audit};
 use lictor_decode::input::Input;
 use lictor_event::labeler::{Inquiry, Labeler, Labelers};
@@ -82,6 +82,51 @@ impl Numbers {
         self.0 ^= self.0 << 17;
         self.0 % end
     }
+}
+
+/// Returns how the first property ends in a log with these labels before a payment.
+fn end_of_approved_first(members: &str) -> String {
+    let log =
+        format!("{{\"kind\":\"user_message\",{members}}}\n{{\"kind\":\"tool_call\",\"tool\":\"pay\",\"args\":{{}}}}\n");
+    let report = run(POLICY, &log, &AuditOptions::default());
+    let violated = report.findings.iter().any(|finding| finding.property.id == "approved-first");
+    let unknown = report.coverage.unknown.iter().any(|unknown| unknown.fact == "approved");
+    format!("violated {violated}, unknown {unknown}")
+}
+
+#[test]
+fn label_and_its_denial_are_unknown() {
+    let cases = [
+        (r#""labels":["approved"]"#, "violated false, unknown false"),
+        (r#""labels":["!approved"]"#, "violated true, unknown false"),
+        (r#""labels":["approved","!approved"]"#, "violated false, unknown true"),
+        (r#""labels":["!approved"],"facts":["approved"]"#, "violated false, unknown true"),
+    ];
+    for (members, expected) in cases {
+        assert_eq!(end_of_approved_first(members), expected, "{members}");
+    }
+}
+
+#[test]
+fn label_in_other_letter_case_is_hinted() {
+    let policy =
+        "lictor: 1\nname: x\nproperties:\n  - {id: ok, formula: 'always (tool_call(\"pay\") -> once approved)'}\n";
+    let log = |labels: &str| {
+        format!("{{\"kind\":\"user_message\",\"labels\":[{labels}]}}\n{{\"kind\":\"tool_call\",\"tool\":\"pay\"}}\n")
+    };
+    let written = |policy: &str, labels: &str| {
+        let mut out = Vec::new();
+        let report = run(policy, &log(labels), &AuditOptions::default());
+        text::write(&report, text::TerminalStyle::default(), &mut out).unwrap();
+        String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shown = written(policy, r#""Approved""#);
+    assert!(shown.contains("`approved` never occurs; the log has `Approved`"), "{shown}");
+    let both = written(policy, r#""approved","Approved(1)""#);
+    assert!(both.contains("the log has `Approved`, the policy asks for `approved`"), "{both}");
+    let asked = written(POLICY, r#""!Approved""#);
+    assert!(asked.contains("the log has `Approved`, the policy asks for `approved`"), "{asked}");
+    assert!(!written(policy, r#""approved""#).contains("the log has"));
 }
 
 #[test]

@@ -155,3 +155,35 @@ fn json_verdict_of_unjudged_outcome_is_unjudged() {
     assert_eq!(document["sessions"][0]["outcomes"]["no-wipe"]["verdict"], "unjudged");
     assert_eq!(document["sessions"][2]["outcomes"]["refund-limit"]["verdict"], "inconclusive");
 }
+
+/// A text may name any argument, so that a fact about one is unknown: not absent, and not only in the call itself.
+#[test]
+fn arguments_in_free_text_are_unknown() {
+    let policy = "
+lictor: 1
+name: shop
+facts:
+  large(amount): {on: tool_result(pay), amount: call.args.amount}
+properties:
+  - {id: no-amount, formula: 'always !argument(\"amount\", 5)'}
+  - {id: no-large, formula: 'always !large(5)'}
+";
+    let call = |args: &str| {
+        format!(
+            "{{\"kind\":\"tool_call\",\"id\":\"1\",\"tool\":\"pay\",{args}}}\n{{\"kind\":\"tool_result\",\"id\":\"1\",\"tool\":\"pay\"}}\n"
+        )
+    };
+    let unknown = |args: &str| {
+        let report = run_policy(policy, &call(args), 1);
+        assert!(report.findings.is_empty(), "{args}");
+        let mut facts: Vec<String> = report.coverage.unknown.iter().map(|unknown| unknown.fact.to_string()).collect();
+        facts.sort();
+        facts.join(" ")
+    };
+    let both = "argument(\"amount\",5) large(5)";
+    assert_eq!(unknown(r#""args":{"input":"pay 5"},"free_text":true"#), both);
+    assert_eq!(unknown(r#""args":"""#), both);
+    assert_eq!(unknown(r#""args":"pay 5""#), both);
+    assert_eq!(unknown(r#""args":{"amount":4}"#), "");
+    assert_eq!(unknown(r#""args":"5""#), both);
+}

@@ -33,7 +33,7 @@ pub(super) fn find_agent(attributes: &Object) -> Option<Text> {
 pub(super) fn read_work(span: &mut RawSpan, unread: &mut Vec<String>) -> Work {
     let Some(operation) = find_operation(span) else { return Work::Frame };
     match operation.as_str() {
-        "chat" | "text_completion" | "completion" | "generate_content" => read_model(span, unread),
+        "chat" | "text_completion" | "completion" | "generate_content" | "call_llm" => read_model(span, unread),
         "invoke_agent" | "create_agent" | "invoke_workflow" => match read_model(span, unread) {
             Work::Model { input, output } if input.is_empty() && output.is_empty() => Work::Frame,
             work => work,
@@ -130,6 +130,13 @@ impl ModelExchange {
                 self.add_output(read_messages(said, "assistant"));
             }
         }
+        // A text, or the calls that spans of their own show.
+        if self.output.is_empty()
+            && let Some(Json::String(said)) = attribute(attributes, "gen_ai.output")
+            && !shows_calls(&parse_embedded(Json::String(said.clone())))
+        {
+            self.output.push(Event { text: Some(said), ..Event::new(Kind::AssistantMessage) });
+        }
     }
 
     /// Takes an event of a span, or a log record.
@@ -184,6 +191,11 @@ fn with_role(said: Json, role: &'static str) -> Json {
     }
 }
 
+/// Whether an output is a list of calls by their names.
+fn shows_calls(output: &Json) -> bool {
+    output.as_array().is_some_and(|calls| !calls.is_empty() && calls.iter().all(|call| call.get("tool.name").is_some()))
+}
+
 /// Returns a message with a role, its content and calls parsed where they were JSON texts.
 fn message(mut body: Object, role: &'static str) -> Json {
     if let Some(inner) = body.remove("message") {
@@ -215,13 +227,13 @@ fn read_tool(span: &mut RawSpan) -> Work {
         call.tool = Some(Text::from(name));
     }
     call.id = text("gen_ai.tool.call.id");
-    let first = |names: [&str; 2]| names.iter().find_map(|name| attribute(&span.attributes, name));
+    let first = |names: &[&str]| names.iter().find_map(|name| attribute(&span.attributes, name));
     let wrapped = || attribute(&span.attributes, "traceloop.entity.input").map(traceloop::read_arguments);
-    let plain = attribute(&span.attributes, "gen_ai.tool.call.arguments").map(Arguments::from_json);
+    let plain = first(&["gen_ai.tool.call.arguments", "gen_ai.tool.args"]).map(Arguments::from_json);
     call.args = plain.or_else(wrapped);
     let mut answer = Event { id: call.id.clone(), tool: call.tool.clone(), ..Event::new(Kind::ToolResult) };
     let mut answered = span.end.is_some();
-    if let Some(result) = first(["gen_ai.tool.call.result", "traceloop.entity.output"]) {
+    if let Some(result) = first(&["gen_ai.tool.call.result", "traceloop.entity.output", "gen_ai.output"]) {
         dialect::fill_answer(&mut answer, parse_embedded(result));
         answered = true;
     } else if let Some(said) = span.events.drain(..).find(|event| event.name == "gen_ai.tool.message") {

@@ -73,8 +73,28 @@ fn native_foreign_answers_are_kept() {
         assert!(event.answers.is_empty());
         assert_eq!(event.more.get("answers"), Some(&object(answers)));
     }
-    let DecodedEvents { faults, .. } = decode(r#"{"kind":"user_message","answers":[{"fact":"a","says":"perhaps"}]}"#);
-    assert!(faults[0].message.contains("`answers.0`"), "{}", faults[0].message);
+}
+
+#[test]
+fn native_malformed_answers_are_faults() {
+    let cases: [(&str, &[&str]); 8] = [
+        (r#"[{"fact":"a","says":"perhaps"}]"#, &["`answers.0`: `says` must be"]),
+        (r#"[{"fact":"a","says":"yes"},{"fact":"b"}]"#, &["`answers.1`: `says` is missing"]),
+        (r#"[{"says":"yes"},{"fact":"b"}]"#, &["`answers.0`: `fact` is missing", "`answers.1`: `says` is missing"]),
+        (r#"[{"fact":"a"}]"#, &["`answers.0`: `says` is missing"]),
+        (r#"[{"fact":"a","says":"yes"},"no"]"#, &["`answers.1`: expected an object"]),
+        (r#"{"fact":"a","says":"yes"}"#, &["`answers` must be a list"]),
+        (r#"{"a":"yes","b":"no"}"#, &["`answers` must be a list"]),
+        (r#"{"a":{"says":"yes"}}"#, &["`answers` must be a list"]),
+    ];
+    for (answers, expected) in cases {
+        let DecodedEvents { faults, .. } = decode(&format!(r#"{{"kind":"user_message","answers":{answers}}}"#));
+        let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+        assert_eq!(messages.len(), expected.len(), "{answers}: {messages:?}");
+        for (message, expected) in messages.iter().zip(expected) {
+            assert!(message.starts_with(expected), "{answers}: {message}");
+        }
+    }
 }
 
 #[test]
@@ -114,7 +134,10 @@ fn native_arguments_are_object_or_string() {
     let args = |value: &str| event(&format!(r#"{{"kind":"tool_call","tool":"t","args":{value}}}"#)).args.unwrap();
     assert_eq!(args(r#"{"a":1}"#), Arguments::Value(object(r#"{"a":1}"#)));
     assert_eq!(args(r#""{\"a\":1}""#), Arguments::Value(object(r#"{"a":1}"#)));
-    assert_eq!(args(r#""""#), Arguments::Value(object("{}")));
+    // Lictor writes an empty text if the arguments were not recorded. They are unknown, not none.
+    assert_eq!(args(r#""""#), Arguments::Unparsed(Text::default()));
+    assert_eq!(args(r#"" ""#), Arguments::Unparsed(Text::default()));
+    assert_eq!(args(r#""{}""#), Arguments::Value(object("{}")));
     assert_eq!(args(r#""{\"a\":""#), Arguments::Unparsed(r#"{"a":"#.into()));
 }
 

@@ -88,6 +88,11 @@ impl Field<'_> {
     pub(super) fn read_arguments(self, into: &mut Option<Arguments>) -> Result<(), FieldError> {
         match self.value.take() {
             Json::Null => Ok(()),
+            // An event is written so if its arguments were not recorded.
+            Json::String(text) if text.trim().is_empty() => {
+                *into = Some(Arguments::Unparsed(Text::default()));
+                Ok(())
+            }
             value @ (Json::Object(_) | Json::String(_)) => {
                 *into = Some(Arguments::from_json(value));
                 Ok(())

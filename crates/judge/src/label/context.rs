@@ -82,6 +82,8 @@ struct SavedCall {
     tool: Text,
     args: Option<String>,
     unparsed: Option<Text>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    has_free_text: bool,
 }
 
 impl Context {
@@ -106,6 +108,7 @@ impl Context {
                 Some(Arguments::Unparsed(text)) => Some(text.clone()),
                 Some(Arguments::Value(_)) | None => None,
             },
+            has_free_text: call.has_free_text,
         });
         SavedContext {
             open: open.collect(),
@@ -123,7 +126,7 @@ impl Context {
         let call = |saved: &SavedCall| {
             let value = saved.args.as_deref().and_then(|text| lictor_json::parse_str(text).ok()).map(Arguments::Value);
             let args = value.or_else(|| saved.unparsed.clone().map(Arguments::Unparsed));
-            (saved.id.clone(), AnsweredCall { tool: saved.tool.clone(), args })
+            (saved.id.clone(), AnsweredCall { tool: saved.tool.clone(), args, has_free_text: saved.has_free_text })
         };
         let open = saved.open.iter().map(call).collect();
         Context {

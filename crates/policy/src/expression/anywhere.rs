@@ -37,7 +37,8 @@ pub(super) fn find_anywhere<'a>(
             _ => {}
         }
     }
-    if found.is_empty() && run.scope.event.has_free_text() {
+    let has_free_text = run.scope.event.has_free_text() || run.scope.call.is_some_and(|call| call.has_free_text);
+    if found.is_empty() && has_free_text {
         return Err(UnknownCause::FreeText.to_unknown(at));
     }
     Ok(CelValue::List(List::Made(found.into())))

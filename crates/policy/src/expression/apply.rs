@@ -1,7 +1,7 @@
 //! Applies functions of expressions to their arguments.
 
 use super::anywhere::find_anywhere;
-use super::commands::find_commands;
+use super::commands::FoundCommands;
 use super::conversion;
 use super::function::{Function, TextTest};
 use super::reason::{NoValue, Operation, UnknownCause};
@@ -31,7 +31,7 @@ impl Function {
             }
             (Function::Join, CelValue::List(list)) => texts::join(run, &list, "", at),
             (Function::Commands, value @ (CelValue::Text(_) | CelValue::List(_) | CelValue::Map(_))) => {
-                find_commands(run, value, at)
+                FoundCommands::new(run, value, at).into_value()
             }
             (Function::TimeField(field), CelValue::Time(time)) => field
                 .read(time)

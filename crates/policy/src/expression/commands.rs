@@ -3,14 +3,14 @@
 //! One tool takes `command`, another `cmd` with a list `args`, a third a `script` within `input`. So every text of the
 //! value is read as a command, unless its name says that it describes something.
 
-use super::reason::NoValue;
+use super::reason::{NoValue, UnknownCause};
 use super::run::Run;
 use super::value::{CelValue, List, Map};
-use crate::shell::{read_commands, read_word_list};
+use crate::shell::{ShellCommands, read_commands, read_word_list};
 use lictor_json::Json;
 
 /// Members that say something about a command and are none.
-const PROSE_NAMES: [&str; 12] = [
+const PROSE_NAMES: [&str; 22] = [
     "description",
     "explanation",
     "reason",
@@ -23,6 +23,16 @@ const PROSE_NAMES: [&str; 12] = [
     "message",
     "justification",
     "intent",
+    "rationale",
+    "note",
+    "notes",
+    "plan",
+    "goal",
+    "markdown",
+    "readme",
+    "report",
+    "documentation",
+    "subject",
 ];
 
 /// Members that name a program whose arguments another member lists.
@@ -35,63 +45,104 @@ const ARGUMENT_NAMES: [&str; 6] = ["args", "arguments", "argv", "params", "param
 /// Members that list whole commands, not the words of one.
 const LIST_NAMES: [&str; 5] = ["commands", "cmds", "scripts", "steps", "lines"];
 
-/// From how many bytes on a text costs more than its length.
-const WORK_GROWS_AT_BYTES: usize = 4096;
+/// Members that name the folder in which a command runs.
+const FOLDER_NAMES: [&str; 6] = ["cwd", "workdir", "working_dir", "working_directory", "workingdirectory", "directory"];
+
+/// The work of reading a byte: commands within commands are read again.
+const WORK_PER_BYTE: usize = 4;
 
 /// How often a text may be JSON with texts that are JSON.
 const MAX_JSON_DEPTH: usize = 3;
 
-/// Returns the commands in all texts of a value, each in one spelling, as `read_commands` has it.
-pub(super) fn find_commands<'a>(run: &Run<'a>, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, NoValue> {
-    let mut found = Vec::new();
-    collect_commands(run, value, at, 0, &mut found)?;
-    Ok(CelValue::List(List::Made(found.into_iter().map(CelValue::owned_text).collect())))
+/// The commands in a value, and why there may be more.
+pub(super) struct FoundCommands<'a> {
+    pub(super) commands: List<'a>,
+    pub(super) missing: Option<NoValue>,
 }
 
-fn collect_commands(
-    run: &Run<'_>,
-    value: CelValue<'_>,
-    at: u32,
-    json_depth: usize,
-    found: &mut Vec<String>,
-) -> Result<(), NoValue> {
-    let mut left = vec![(String::new(), value)];
-    while let Some((name, value)) = left.pop() {
-        match value {
-            CelValue::Text(text) => {
-                // Reading quotes and redirections may look at the rest of a text again and again.
-                run.spend(text.len().saturating_mul(1 + text.len() / WORK_GROWS_AT_BYTES), at)?;
-                match parse_json(&text).filter(|_| json_depth < MAX_JSON_DEPTH) {
-                    Some(json) => collect_commands(run, CelValue::from(&json), at, json_depth + 1, found)?,
-                    None => found.extend(read_commands(&text)),
-                }
-            }
-            CelValue::List(list) => {
-                run.spend(list.len(), at)?;
-                match read_words(&list).filter(|_| !LIST_NAMES.contains(&name.as_str())) {
-                    Some(words) => {
-                        run.spend(words.iter().map(String::len).sum(), at)?;
-                        found.extend(read_word_list(words));
-                    }
-                    None => {
-                        left.extend((0..list.len()).rev().filter_map(|place| Some((name.clone(), list.get(place)?))));
-                    }
-                }
-            }
-            CelValue::Map(map) => {
-                let members = map.members();
-                run.spend(members.len(), at)?;
-                if let Some(command) = read_program(&map) {
-                    run.spend(command.iter().map(String::len).sum(), at)?;
-                    found.extend(read_word_list(command));
-                }
-                let members = members.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-                left.extend(members.filter(|(name, _)| !PROSE_NAMES.contains(&name.as_str())).rev());
-            }
-            _ => {}
-        }
+impl<'a> FoundCommands<'a> {
+    /// Finds the commands in all texts of a value, each in one spelling, as `read_commands` has it.
+    pub(super) fn new(run: &Run<'a>, value: CelValue<'a>, at: u32) -> FoundCommands<'a> {
+        let mut search = CommandSearch { run, at, found: Vec::new(), is_incomplete: false };
+        let finished = search.collect(value, 0, None);
+        let incomplete = search.is_incomplete.then(|| UnknownCause::HiddenCommand.to_unknown(at));
+        let commands = search.found.into_iter().map(CelValue::owned_text).collect();
+        FoundCommands { commands: List::Made(commands), missing: finished.err().or(incomplete) }
     }
-    Ok(())
+
+    /// Returns them as a list. It is unknown if it may have more.
+    pub(super) fn into_value(self) -> Result<CelValue<'a>, NoValue> {
+        self.missing.map_or(Ok(CelValue::List(self.commands)), Err)
+    }
+}
+
+struct CommandSearch<'r, 'a> {
+    run: &'r Run<'a>,
+    at: u32,
+    found: Vec<String>,
+    is_incomplete: bool,
+}
+
+impl CommandSearch<'_, '_> {
+    fn collect(&mut self, value: CelValue<'_>, json_depth: usize, folder: Option<&str>) -> Result<(), NoValue> {
+        let mut left = vec![(String::new(), value, folder.map(str::to_owned))];
+        while let Some((name, value, folder)) = left.pop() {
+            match value {
+                CelValue::Text(text) => {
+                    self.run.spend(text.len().saturating_mul(WORK_PER_BYTE), self.at)?;
+                    match parse_json(&text).filter(|_| json_depth < MAX_JSON_DEPTH) {
+                        Some(json) => self.collect(CelValue::from(&json), json_depth + 1, folder.as_deref())?,
+                        None => self.add(read_commands(&text, folder.as_deref())),
+                    }
+                }
+                CelValue::List(list) => {
+                    self.run.spend(list.len(), self.at)?;
+                    match read_words(&list).filter(|_| !LIST_NAMES.contains(&name.as_str())) {
+                        Some(words) => self.add_word_list(words, folder.as_deref())?,
+                        None => {
+                            let items = (0..list.len()).rev();
+                            left.extend(
+                                items.filter_map(|place| Some((name.clone(), list.get(place)?, folder.clone()))),
+                            );
+                        }
+                    }
+                }
+                CelValue::Map(map) => {
+                    let members = map.members();
+                    self.run.spend(members.len(), self.at)?;
+                    let members = members.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+                    let members: Vec<_> = members.filter(|(name, _)| !PROSE_NAMES.contains(&name.as_str())).collect();
+                    let folder = find_folder(&members).or(folder);
+                    if let Some(command) = read_program(&map) {
+                        self.add_word_list(command, folder.as_deref())?;
+                    }
+                    let members = members.into_iter().filter(|(name, _)| !FOLDER_NAMES.contains(&name.as_str()));
+                    left.extend(members.rev().map(|(name, value)| (name, value, folder.clone())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add_word_list(&mut self, words: Vec<String>, folder: Option<&str>) -> Result<(), NoValue> {
+        self.run.spend(words.iter().map(String::len).sum::<usize>().saturating_mul(WORK_PER_BYTE), self.at)?;
+        self.add(read_word_list(words, folder));
+        Ok(())
+    }
+
+    fn add(&mut self, read: ShellCommands) {
+        self.found.extend(read.commands);
+        self.is_incomplete |= read.is_incomplete;
+    }
+}
+
+/// Returns the folder in which commands beside it run, if it is a whole path.
+fn find_folder(members: &[(String, CelValue<'_>)]) -> Option<String> {
+    members.iter().filter(|(name, _)| FOLDER_NAMES.contains(&name.as_str())).find_map(|(_, value)| match value {
+        CelValue::Text(text) if text.starts_with(['/', '~']) => Some(text.to_string()),
+        _ => None,
+    })
 }
 
 /// Returns the list or object that a text is.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::commands::FoundCommands;
+use super::function::Function;
 use super::node::ExprNode;
 use super::operator::Quantifier;
 use super::reason::{NoValue, Operation, UnknownCause};
@@ -40,6 +42,28 @@ impl MissingOperand {
     }
 }
 
+/// Returns what `all`, `exists` or `exists_one` iterates over, and why it may have more elements.
+///
+/// Only the commands of a text can be known in part: a command that is found stays found, whatever the rest hides.
+fn quantified_range<'a>(
+    node: &'a ExprNode,
+    run: &Run<'a>,
+    frames: LoopFrames<'_, 'a>,
+    quantifier: Quantifier,
+    at: u32,
+) -> Result<(List<'a>, Option<NoValue>), NoValue> {
+    if let ExprNode::Call(Function::Commands, parts, at) = node
+        && let [value] = &**parts
+    {
+        let value = value.evaluate(run, frames)?;
+        if matches!(value, CelValue::Text(_) | CelValue::List(_) | CelValue::Map(_)) {
+            let found = FoundCommands::new(run, value, *at);
+            return Ok((found.commands, found.missing));
+        }
+    }
+    Ok((loop_range(node, run, frames, Operation::Loop(quantifier), at)?, None))
+}
+
 /// Returns what a loop iterates over: the elements of a list, the keys of a map.
 fn loop_range<'a>(
     node: &'a ExprNode,
@@ -67,7 +91,7 @@ pub(super) fn quantify<'a>(
     at: u32,
 ) -> Result<bool, NoValue> {
     let [list, condition] = parts;
-    let list = loop_range(list, run, frames, Operation::Loop(quantifier), at)?;
+    let (list, more) = quantified_range(list, run, frames, quantifier, at)?;
     let mut missing = MissingOperand::new(quantifier != Quantifier::All);
     let mut found = 0_usize;
     for place in 0..list.len() {
@@ -83,6 +107,13 @@ pub(super) fn quantify<'a>(
             (Quantifier::One, Err(unknown @ NoValue::Unknown(_))) => return Err(unknown),
             (_, Err(no_value)) => missing.add(no_value),
         }
+    }
+    if let Some(more) = more {
+        // Counting needs to know every element.
+        if quantifier == Quantifier::One {
+            return Err(more);
+        }
+        missing.add(more);
     }
     match quantifier {
         Quantifier::All | Quantifier::Exists => missing.finish(),

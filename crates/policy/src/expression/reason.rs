@@ -48,6 +48,8 @@ pub(super) enum UnknownCause {
     Condition(ValueType),
     /// More work than an event may cause.
     Work,
+    /// A command that runs text of unknown content, or a text with more commands than are read.
+    HiddenCommand,
 }
 
 /// The operation that failed.
@@ -110,6 +112,7 @@ impl fmt::Display for Reason {
             UnknownCause::Hole => f.write_str("an element of the list lacks what is asked of it"),
             UnknownCause::Negated => f.write_str("a negated condition lacks a value; ask for the value with `has`"),
             UnknownCause::Condition(sort) => write!(f, "a condition is true or false, and this is {sort}"),
+            UnknownCause::HiddenCommand => f.write_str("the text runs commands that it does not show"),
             UnknownCause::Work => f.write_str("the expression is over the work limit on this event"),
         }
     }

@@ -204,7 +204,11 @@ impl FieldPath {
 impl FieldPath {
     /// Whether a missing argument may be written in the text that the tool takes.
     fn is_in_free_text(&self, scope: &EvaluationScope<'_>) -> bool {
-        self.root == Root::Args && scope.event.has_free_text()
+        match self.root {
+            Root::Args => scope.event.has_free_text(),
+            Root::CallArgs => scope.call.is_some_and(|call| call.has_free_text),
+            _ => false,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub struct AnsweredCall {
     pub tool: Text,
     /// The arguments.
     pub args: Option<Arguments>,
+    /// Whether the arguments are one text; see [`Event::has_free_text`].
+    pub has_free_text: bool,
 }
 
 /// The scope of an expression: an event, and what is known about it.

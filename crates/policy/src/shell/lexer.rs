@@ -3,6 +3,9 @@
 //! It follows POSIX shells, and keeps the backslashes of Windows paths. Every text divides somehow: a quote that is
 //! never closed is an ordinary character.
 
+use super::marks::{FILE_MARK, OUTPUT_MARK, UNKNOWN_MARK};
+use super::output::decode_escapes;
+
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
@@ -16,16 +19,22 @@ pub(super) enum Token {
     End,
     /// The end of a command whose output the next one reads.
     Pipe,
+    /// The end of a command that runs in the background.
+    Background,
+    /// The start of commands in brackets, or of what a call in a programming language passes.
+    Open {
+        /// Whether a word comes right before the bracket, as in `print(`.
+        is_call: bool,
+    },
+    /// The end of commands in brackets.
+    Close,
     /// Text that runs as commands of its own, such as in `$(…)`.
     Nested(String),
-    /// The definition of a function, without white space.
-    Function(String),
+    /// The definition of a function: its name and its body.
+    Function(String, String),
     /// A call in a programming language that runs a command, and the texts that it passes.
     Call(String, Vec<String>),
 }
-
-/// Stands in a word for the output of the commands before it.
-pub(super) const OUTPUT_MARK: char = '\u{e000}';
 
 /// The functions of programming languages that run a command or remove a folder.
 const COMMAND_FUNCTIONS: [&str; 24] = [
@@ -55,8 +64,9 @@ const COMMAND_FUNCTIONS: [&str; 24] = [
     "remove_dir_all",
 ];
 
-/// The longest body of a function that becomes a token, in characters.
-const MAX_FUNCTION_BODY: usize = 200;
+/// The longest body of a function that becomes a token, in characters. The commands of a longer one are read where it is
+/// defined.
+const MAX_FUNCTION_BODY: usize = 1000;
 
 struct Lexer<'t> {
     chars: &'t [char],
@@ -65,6 +75,8 @@ struct Lexer<'t> {
     word: String,
     /// Whether a word has begun; it may be empty, as `''` is.
     has_word: bool,
+    /// Whether the word is a Windows path, in which a backslash is an ordinary character.
+    is_windows_path: bool,
     /// Whether the next word is the target of a redirection, the input, or the end of a here-document.
     next_word: NextWord,
     /// The here-documents that begin on the next line: their last lines.
@@ -89,6 +101,7 @@ pub(super) fn divide(text: &str) -> Vec<Token> {
         tokens: Vec::new(),
         word: String::new(),
         has_word: false,
+        is_windows_path: false,
         next_word: NextWord::Plain,
         documents: Vec::new(),
     };
@@ -112,13 +125,23 @@ impl Lexer<'_> {
                 self.read_documents();
             }
             '&' if self.peek(0) == Some('>') => self.end_word(),
-            ';' | ')' => self.end_command(Token::End),
-            '&' | '|' => {
-                let is_pipe = c == '|' && self.peek(0) != Some('|');
-                self.end_command(if is_pipe { Token::Pipe } else { Token::End });
+            ';' => self.end_command(Token::End),
+            ')' => {
+                self.end_command(Token::End);
+                self.tokens.push(Token::Close);
+            }
+            '&' | '|' if self.peek(0) == Some(c) => {
+                self.place += 1;
+                self.end_command(Token::End);
+            }
+            '&' => self.end_command(Token::Background),
+            '|' => {
+                // `|&` pipes errors too.
+                self.place += usize::from(self.peek(0) == Some('&'));
+                self.end_command(Token::Pipe);
             }
             '(' => self.open_bracket(),
-            '{' if !self.has_word && self.peek(0).is_none_or(char::is_whitespace) => {}
+            '{' if !self.has_word && self.peek(0).is_none_or(char::is_whitespace) => self.define_by_keyword(),
             '}' if !self.has_word => self.end_command(Token::End),
             '#' if !self.has_word => {
                 while self.peek(0).is_some_and(|c| c != '\n') {
@@ -129,11 +152,10 @@ impl Lexer<'_> {
             '\'' => self.read_quoted('\''),
             '"' => self.read_quoted('"'),
             '`' => self.read_nested('`'),
-            '$' if self.peek(0) == Some('(') => {
-                self.place += 1;
-                self.read_nested(')');
-            }
-            '$' if matches!(self.peek(0), Some('\'' | '"')) => {}
+            '$' if self.peek(0) == Some('(') => self.read_substitution(),
+            '$' if self.peek(0) == Some('\'') => self.read_escaped_quotes(),
+            '$' if self.peek(0) == Some('"') => {}
+            '$' if self.peek(0) == Some('{') => self.read_variable(),
             '\\' => self.read_backslash(),
             c if c.is_whitespace() => self.end_word(),
             c => self.push(c),
@@ -141,15 +163,24 @@ impl Lexer<'_> {
     }
 
     fn push(&mut self, c: char) {
+        self.is_windows_path |= match self.word.is_empty() {
+            true => matches!(c, '\\' | '%'),
+            false => c == '\\' && self.word.ends_with(':'),
+        };
         self.word.push(c);
         self.has_word = true;
     }
 
+    fn clear_word(&mut self) -> String {
+        (self.has_word, self.is_windows_path) = (false, false);
+        std::mem::take(&mut self.word)
+    }
+
     fn end_word(&mut self) {
-        if !std::mem::take(&mut self.has_word) {
+        if !self.has_word {
             return;
         }
-        let word = std::mem::take(&mut self.word);
+        let word = self.clear_word();
         match std::mem::replace(&mut self.next_word, NextWord::Plain) {
             NextWord::Plain => self.tokens.push(Token::Word(word)),
             NextWord::Target => self.tokens.push(Token::Target(word)),
@@ -167,28 +198,85 @@ impl Lexer<'_> {
 
     /// Reads what follows `(`: a function's definition, a call that runs a command, or a group of commands.
     fn open_bracket(&mut self) {
+        if self.peek_word().is_some_and(|(c, _)| c == ')')
+            && let Some(name) = self.take_function_name()
+        {
+            self.place += self.peek_word().map_or(0, |(_, blanks)| blanks + 1);
+            self.define_function(name);
+            return;
+        }
+        let is_call = self.has_word;
         let name = self.word.rsplit(['.', ':']).next().unwrap_or_default();
-        if self.has_word && self.peek(0) == Some(')') {
-            if let Some(body) = self.find_function_body() {
-                self.tokens.push(Token::Function(format!("{}(){body}", self.word)));
-            }
-            (self.word, self.has_word) = (String::new(), false);
-        } else if COMMAND_FUNCTIONS.contains(&name) {
+        if COMMAND_FUNCTIONS.contains(&name) {
             let call = Token::Call(name.to_owned(), self.read_call_texts());
-            (self.word, self.has_word) = (String::new(), false);
+            self.clear_word();
             self.end_command(Token::End);
             self.tokens.push(call);
+            if matches!(self.chars[self.place - 1], ')' | ';' | '\n') {
+                return;
+            }
         }
-        self.end_command(Token::End);
+        self.end_word();
+        self.next_word = NextWord::Plain;
+        self.tokens.push(Token::Open { is_call });
     }
 
-    /// Returns `{…}` after `()` without white space, up to the first `}`.
-    fn find_function_body(&self) -> Option<String> {
-        let rest = &self.chars[self.place + 1..];
+    /// Returns the next character that is not a blank, and how many blanks come before it.
+    fn peek_word(&self) -> Option<(char, usize)> {
+        let rest = self.chars.get(self.place..)?;
+        let blanks = rest.iter().take(MAX_FUNCTION_BODY).position(|c| !c.is_whitespace())?;
+        Some((rest[blanks], blanks))
+    }
+
+    /// Takes the word before `()`, if it is the first of its command or follows `function`.
+    fn take_function_name(&mut self) -> Option<String> {
+        if self.has_word {
+            let name = self.clear_word();
+            self.tokens.pop_if(|token| is_word(token, "function"));
+            return Some(name);
+        }
+        let is_first = match self.tokens.as_slice() {
+            [.., before, Token::Word(_)] => is_word(before, "function") || !matches!(before, Token::Word(_)),
+            [Token::Word(_)] => true,
+            _ => false,
+        };
+        if !is_first {
+            return None;
+        }
+        let Some(Token::Word(name)) = self.tokens.pop() else { return None };
+        self.tokens.pop_if(|token| is_word(token, "function"));
+        Some(name)
+    }
+
+    /// Reads `function name {`, where the brace was just read.
+    fn define_by_keyword(&mut self) {
+        if let [.., keyword, Token::Word(name)] = self.tokens.as_slice()
+            && is_word(keyword, "function")
+        {
+            let name = name.clone();
+            self.tokens.truncate(self.tokens.len() - 2);
+            self.place -= 1;
+            self.define_function(name);
+        }
+    }
+
+    /// Reads the body of a function, if it is a short one in braces or brackets. Otherwise its commands follow as if
+    /// they stood outside.
+    fn define_function(&mut self, name: String) {
+        self.end_command(Token::End);
+        let Some((open @ ('{' | '('), blanks)) = self.peek_word() else { return };
+        let start = self.place + blanks + 1;
+        let rest = &self.chars[start..];
         let rest = &rest[..rest.len().min(MAX_FUNCTION_BODY)];
-        let start = rest.iter().position(|c| !c.is_whitespace()).filter(|start| rest[*start] == '{')?;
-        let end = rest.iter().position(|c| *c == '}')?;
-        Some(rest[start..=end].iter().filter(|c| !c.is_whitespace()).collect())
+        match find_closing(rest, open, if open == '{' { '}' } else { ')' }) {
+            Some(length) => {
+                let body: String = rest[..length].iter().collect();
+                self.tokens.push(Token::Function(name, if open == '{' { body } else { format!("({body})") }));
+                self.place = start + length + 1;
+            }
+            None if open == '{' => self.place = start,
+            None => {}
+        }
     }
 
     /// Reads the texts that a call passes: those of its first list, or the first one.
@@ -220,12 +308,15 @@ impl Lexer<'_> {
     fn redirect(&mut self, c: char) {
         if self.word.chars().all(|c| c.is_ascii_digit()) {
             // `2>`: the number is a file descriptor.
-            (self.word, self.has_word) = (String::new(), false);
+            self.clear_word();
         }
         self.end_word();
         let rest: String = self.chars[self.place..].iter().take(3).collect();
         if rest.starts_with('(') {
             self.place += 1;
+            if c == '<' {
+                self.push(FILE_MARK);
+            }
             self.read_nested(')');
         } else if c == '<' && rest.starts_with("<<") {
             self.place += 2;
@@ -276,18 +367,39 @@ impl Lexer<'_> {
             self.place += 1;
             match c {
                 '`' if quote == '"' => self.read_nested('`'),
-                '$' if quote == '"' && self.peek(0) == Some('(') => {
-                    self.place += 1;
-                    self.read_nested(')');
-                }
+                '$' if quote == '"' && self.peek(0) == Some('(') => self.read_substitution(),
                 '\\' if quote == '"' && self.place < end && matches!(self.peek(0), Some('"' | '\\' | '$' | '`')) => {
-                    self.word.extend(self.peek(0));
+                    let next = self.chars[self.place];
+                    self.push(next);
                     self.place += 1;
                 }
-                c => self.word.push(c),
+                c => self.push(c),
             }
         }
         self.place = self.place.max(end + 1);
+    }
+
+    /// Reads `$(…)`, or `$((…))`, which computes a number and runs only the commands of substitutions in it.
+    fn read_substitution(&mut self) {
+        self.place += 1;
+        let rest = &self.chars[self.place..];
+        if rest.first() == Some(&'(')
+            && let Some(end) = find_closing(rest, '(', ')')
+            && is_arithmetic(&rest[..end])
+        {
+            let end = self.place + end;
+            while self.place < end {
+                let is_nested = self.chars[self.place..].starts_with(&['$', '(']);
+                self.place += if is_nested { 2 } else { 1 };
+                if is_nested {
+                    self.read_nested(')');
+                }
+            }
+            self.place = end + 1;
+            self.push(UNKNOWN_MARK);
+        } else {
+            self.read_nested(')');
+        }
     }
 
     /// Reads the commands up to a closing backquote or bracket. They stand for a part of the word.
@@ -295,7 +407,7 @@ impl Lexer<'_> {
         let rest = &self.chars[self.place..];
         let end = match close {
             '`' => find_unescaped(rest, close),
-            _ => find_closing_bracket(rest),
+            _ => find_closing(rest, '(', ')'),
         };
         let end = end.unwrap_or(rest.len());
         self.tokens.push(Token::Nested(rest[..end].iter().collect()));
@@ -303,9 +415,37 @@ impl Lexer<'_> {
         self.push(OUTPUT_MARK);
     }
 
+    /// Reads `${…}` up to its brace: it may contain blanks.
+    fn read_variable(&mut self) {
+        let rest = &self.chars[self.place..];
+        let rest = &rest[..rest.len().min(MAX_FUNCTION_BODY)];
+        self.push('$');
+        if let Some(end) = rest.iter().position(|c| matches!(c, '}' | '\n' | '(' | '`')).filter(|end| rest[*end] == '}')
+        {
+            for place in self.place..=self.place + end {
+                match self.chars[place] {
+                    '\'' | '"' => {}
+                    c => self.push(c),
+                }
+            }
+            self.place += end + 1;
+        }
+    }
+
+    /// Reads `$'…'`, in which a backslash begins an escape.
+    fn read_escaped_quotes(&mut self) {
+        let rest = &self.chars[self.place + 1..];
+        let Some(end) = find_unescaped(rest, '\'') else { return };
+        let text: String = rest[..end].iter().collect();
+        self.has_word = true;
+        for c in decode_escapes(&text).chars() {
+            self.push(c);
+        }
+        self.place += end + 2;
+    }
+
     fn read_backslash(&mut self) {
-        let is_windows_path =
-            self.word.ends_with(':') || self.word.contains(":\\") || self.word.starts_with(['\\', '%']);
+        let is_windows_path = self.is_windows_path || self.word.ends_with(':');
         match self.peek(0) {
             Some('\n') => self.place += 1,
             Some(next) if !is_windows_path => {
@@ -315,6 +455,15 @@ impl Lexer<'_> {
             _ => self.push('\\'),
         }
     }
+}
+
+/// Whether the inside of `$(…)` is arithmetic: in brackets of its own, and one expression.
+fn is_arithmetic(inside: &[char]) -> bool {
+    inside.last() == Some(&')') && !inside.iter().any(|c| matches!(c, '`' | ';' | '\n'))
+}
+
+fn is_word(token: &Token, wanted: &str) -> bool {
+    matches!(token, Token::Word(word) if word == wanted)
 }
 
 /// Returns the place of a character that no backslash precedes.
@@ -332,16 +481,16 @@ fn find_unescaped(chars: &[char], wanted: char) -> Option<usize> {
 }
 
 /// Returns the place of the bracket that closes one before the text; brackets in quotes do not count.
-fn find_closing_bracket(chars: &[char]) -> Option<usize> {
+fn find_closing(chars: &[char], open: char, close: char) -> Option<usize> {
     let (mut place, mut depth) = (0, 0usize);
     while let Some(c) = chars.get(place) {
-        match c {
+        match *c {
             '\\' => place += 1,
             '\'' => place += chars[place + 1..].iter().position(|c| *c == '\'').map_or(0, |length| length + 1),
             '"' => place += find_unescaped(&chars[place + 1..], '"').map_or(0, |length| length + 1),
-            '(' => depth += 1,
-            ')' if depth == 0 => return Some(place),
-            ')' => depth -= 1,
+            c if c == open => depth += 1,
+            c if c == close && depth == 0 => return Some(place),
+            c if c == close => depth -= 1,
             _ => {}
         }
         place += 1;

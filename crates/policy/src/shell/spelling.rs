@@ -1,80 +1,195 @@
 //! One spelling for a command: without the programs that only run another one, and with resolved paths.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
-/// The programs and keywords that run the command after them, and their options that take a value.
-const WRAPPERS: [(&str, &str); 35] = [
-    ("sudo", "ughpCrtUDRT"),
-    ("doas", "uC"),
-    ("env", "uCS"),
-    ("nice", "n"),
-    ("ionice", "cnp"),
-    ("timeout", "sk"),
-    ("stdbuf", "ioe"),
-    ("xargs", "nPIdLsaE"),
-    ("parallel", "jI"),
-    ("watch", "n"),
-    ("nohup", ""),
-    ("setsid", ""),
-    ("time", ""),
-    ("exec", "a"),
-    ("command", ""),
-    ("builtin", ""),
-    ("busybox", ""),
-    ("toybox", ""),
-    ("call", ""),
-    ("start", ""),
-    ("if", ""),
-    ("then", ""),
-    ("else", ""),
-    ("elif", ""),
-    ("do", ""),
-    ("while", ""),
-    ("until", ""),
-    ("!", ""),
-    ("{", ""),
-    ("&", ""),
-    ("@", ""),
-    ("RUN", ""),
-    ("strace", "eop"),
-    ("unbuffer", ""),
-    ("winpty", ""),
+use super::marks::{BLANK_MARK, FILE_MARK, UNKNOWN_MARK};
+
+/// A program or keyword that runs the command after it.
+struct Wrapper {
+    name: &'static str,
+    /// Its short options that take a value.
+    short: &'static str,
+    /// Its long options that take a value as the next word, with a blank between them.
+    long: &'static str,
+    /// How many words come before the command.
+    operands: usize,
+}
+
+const fn wrapper(name: &'static str, short: &'static str, long: &'static str, operands: usize) -> Wrapper {
+    Wrapper { name, short, long, operands }
+}
+
+const WRAPPERS: [Wrapper; 51] = [
+    wrapper(
+        "sudo",
+        "ughpCrtUDRT",
+        "user group host prompt close-from role type other-user chdir chroot command-timeout",
+        0,
+    ),
+    wrapper("doas", "uC", "", 0),
+    wrapper("pkexec", "", "user", 0),
+    wrapper("run0", "u", "user group unit property description slice chdir", 0),
+    wrapper("env", "uC", "unset chdir", 0),
+    wrapper("nice", "n", "adjustment", 0),
+    wrapper("ionice", "cnp", "class classdata pid", 0),
+    wrapper("chrt", "T", "sched-runtime", 1),
+    wrapper("taskset", "", "", 1),
+    wrapper("timeout", "sk", "signal kill-after", 1),
+    wrapper("stdbuf", "ioe", "input output error", 0),
+    wrapper("flock", "wE", "wait timeout conflict-exit-code", 1),
+    wrapper("chroot", "", "userspec groups", 1),
+    wrapper(
+        "unshare",
+        "RwSGl",
+        "root wd setuid setgid map-user map-group map-users map-groups propagation setgroups",
+        0,
+    ),
+    wrapper("nsenter", "tSG", "target setuid setgid", 0),
+    wrapper("setpriv", "", "reuid regid groups inh-caps bounding-set ambient-caps", 0),
+    wrapper("systemd-run", "puHM", "unit property slice uid gid nice working-directory setenv description", 0),
+    wrapper("fakeroot", "lsib", "lib faked", 0),
+    wrapper("xargs", "nPIdLsaE", "max-args max-procs arg-file delimiter max-chars max-lines", 0),
+    wrapper("parallel", "jINSa", "jobs max-args colsep delay timeout", 0),
+    wrapper("watch", "n", "interval", 0),
+    wrapper("strace", "eopPsuSaI", "output trace attach user", 0),
+    wrapper("ltrace", "eopsu", "output", 0),
+    wrapper("caffeinate", "tw", "", 0),
+    wrapper("xvfb-run", "enfps", "server-num server-args error-file", 0),
+    wrapper("nohup", "", "", 0),
+    wrapper("setsid", "", "", 0),
+    wrapper("time", "fo", "format output", 0),
+    wrapper("exec", "a", "", 0),
+    wrapper("command", "", "", 0),
+    wrapper("builtin", "", "", 0),
+    wrapper("coproc", "", "", 0),
+    wrapper("busybox", "", "", 0),
+    wrapper("toybox", "", "", 0),
+    wrapper("call", "", "", 0),
+    wrapper("start", "", "", 0),
+    wrapper("if", "", "", 0),
+    wrapper("then", "", "", 0),
+    wrapper("else", "", "", 0),
+    wrapper("elif", "", "", 0),
+    wrapper("do", "", "", 0),
+    wrapper("while", "", "", 0),
+    wrapper("until", "", "", 0),
+    wrapper("!", "", "", 0),
+    wrapper("{", "", "", 0),
+    wrapper("&", "", "", 0),
+    wrapper("@", "", "", 0),
+    wrapper("RUN", "", "", 0),
+    wrapper("unbuffer", "", "", 0),
+    wrapper("winpty", "", "", 0),
+    wrapper("dbus-run-session", "", "config-file", 0),
 ];
 
-/// Removes the programs that only run another one. Returns the assignments before the command, and its words with the
-/// bare name of its program.
-pub(super) fn skip_wrappers(words: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let mut assignments = Vec::new();
-    let mut words = words.into_iter().peekable();
-    while let Some(word) = words.next() {
-        if is_assignment(&word) {
-            assignments.push(word);
-            continue;
-        }
-        if word.starts_with('>') {
-            // A redirection may come before its command, which changes nothing.
-            let rest: Vec<String> = words.chain([word]).collect();
-            if rest.len() == 1 {
-                return (assignments, rest);
+/// The options of `ssh` that take a value.
+const SSH_OPTIONS: &str = "BbcDEeFIiJLlmOopQRSWw";
+
+/// A command without the programs that only run it.
+#[derive(Debug, Default)]
+pub(super) struct BareCommand {
+    /// The assignments before it.
+    pub(super) assignments: Vec<String>,
+    /// Its words, with the bare name of its program.
+    pub(super) words: Vec<String>,
+    /// Whether its last arguments come from its input, as `xargs` has it.
+    pub(super) takes_input_as_arguments: bool,
+    /// Whether a shell reads its words again as one text, as `watch` has it.
+    pub(super) is_text: bool,
+}
+
+impl BareCommand {
+    /// Removes the programs that only run another one.
+    pub(super) fn new(words: Vec<String>) -> BareCommand {
+        let mut bare = BareCommand::default();
+        // A redirection may come before its command, which changes nothing.
+        let mut targets = Vec::new();
+        let mut words = VecDeque::from(words);
+        while let Some(word) = words.pop_front() {
+            if is_assignment(&word) {
+                bare.assignments.push(word);
+                continue;
             }
-            words = rest.into_iter().peekable();
-            continue;
-        }
-        let program = find_program_name(&word);
-        let Some((name, valued)) = WRAPPERS.iter().find(|(name, _)| *name == program) else {
-            let command = [program.to_owned()].into_iter().chain(words).collect();
-            return (assignments, command);
-        };
-        while let Some(option) = words.next_if(|word| word.starts_with('-') && word.len() > 1) {
-            if option.len() == 2 && option.ends_with(|c| valued.contains(c)) {
-                words.next();
+            if word.starts_with('>') {
+                targets.push(word);
+                continue;
+            }
+            let program = find_program_name(&word);
+            let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program);
+            let is_question = program == "command" && words.front().is_some_and(|word| word == "-v" || word == "-V");
+            let Some(wrapper) = wrapper.filter(|_| !is_question) else {
+                bare.words.push(program.to_owned());
+                bare.words.extend(words);
+                break;
+            };
+            bare.takes_input_as_arguments |= matches!(wrapper.name, "xargs" | "parallel");
+            bare.is_text |= wrapper.name == "watch";
+            wrapper.skip_options(&mut words);
+            if wrapper.name == "flock" && words.front().is_some_and(|word| word == "-c" || word == "--command") {
+                words.pop_front();
+                bare.is_text = true;
             }
         }
-        if *name == "timeout" {
-            words.next();
+        bare.words.extend(targets);
+        bare
+    }
+}
+
+impl Wrapper {
+    /// Removes its options and operands from the front.
+    fn skip_options(&self, words: &mut VecDeque<String>) {
+        while words.front().is_some_and(|word| word.starts_with('-') && word.len() > 1) {
+            let option = words.pop_front().unwrap_or_default();
+            if option == "--" {
+                break;
+            }
+            // `env -S` divides a text into the words of the command.
+            let text = match (self.name, option.as_str()) {
+                ("env", "-S" | "--split-string") => words.pop_front(),
+                ("env", option) => {
+                    option.strip_prefix("--split-string=").or_else(|| option.strip_prefix("-S")).map(str::to_owned)
+                }
+                _ => None,
+            };
+            for word in text.iter().flat_map(|text| text.split_whitespace().rev()) {
+                words.push_front(word.to_owned());
+            }
+            if takes_next_word(&option, self.short, self.long) {
+                words.pop_front();
+            }
+        }
+        for _ in 0..self.operands {
+            words.pop_front();
         }
     }
-    (assignments, Vec::new())
+}
+
+/// Whether the value of an option is the next word.
+fn takes_next_word(option: &str, short: &str, long: &str) -> bool {
+    match option.strip_prefix("--") {
+        Some(name) => long.split(' ').any(|known| known == name),
+        // In `-nu root` the last of several takes the value; in `-uroot` it is part of the word.
+        None => option[1..].find(|c| short.contains(c)).is_some_and(|place| place + 2 == option.len()),
+    }
+}
+
+/// Returns the command that `ssh` runs elsewhere: its words after the options and the host.
+pub(super) fn find_remote_command(words: &[String]) -> String {
+    let mut place = 0;
+    let mut hosts = 0;
+    while let Some(word) = words.get(place) {
+        if word.starts_with('-') && word.len() > 1 {
+            place += 1 + usize::from(takes_next_word(word, SSH_OPTIONS, ""));
+        } else if hosts == 0 {
+            hosts += 1;
+            place += 1;
+        } else {
+            break;
+        }
+    }
+    words.get(place..).unwrap_or_default().join(" ")
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -135,8 +250,9 @@ fn is_drive_path(word: &str) -> bool {
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
 
-/// Joins words with blanks. White space within a word becomes `_`, so that a blank always ends a word.
+/// Joins words with blanks. White space within a word becomes `_`, so that a blank always ends a word; so does unknown text.
 pub(super) fn join_words(words: &[String]) -> String {
-    let words = words.iter().map(|word| word.replace(char::is_whitespace, "_"));
+    let is_hidden = |c: char| c.is_whitespace() || c == UNKNOWN_MARK || c == BLANK_MARK;
+    let words = words.iter().map(|word| word.trim_start_matches(FILE_MARK).replace(is_hidden, "_"));
     words.collect::<Vec<_>>().join(" ")
 }

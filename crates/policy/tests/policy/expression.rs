@@ -46,7 +46,8 @@ fn tables() -> Tables {
 }
 
 fn call() -> AnsweredCall {
-    AnsweredCall { tool: "lookup".into(), args: Some(Arguments::Value(parse_str(r#"{"customer": "bob"}"#).unwrap())) }
+    let args = Some(Arguments::Value(parse_str(r#"{"customer": "bob"}"#).unwrap()));
+    AnsweredCall { tool: "lookup".into(), args, has_free_text: false }
 }
 
 /// Returns the value of an expression, in words.

@@ -1,6 +1,6 @@
 //! How sessions are told apart in logs with one message a line, and what is said of lines that name none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use lictor_decode::{DecodedEvents, Format, LogRecord};
 use lictor_json::{Json, Text};
@@ -180,6 +180,56 @@ fn several_conversations_without_session_are_reported() {
     let yes = user("yes");
     let one = [&*yes, answer, &other, &hats, answer, &yes, answer, &refund, answer];
     assert!(decode(None, Format::OpenaiChat, &one).faults.is_empty());
+}
+
+/// A system message in the midst of a conversation begins no other one, whether or not the log begins with instructions.
+#[test]
+fn system_reminder_begins_no_conversation() {
+    let line = |role: &str, text: &str| format!(r#"{{"role":"{role}","content":"{text}"}}"#);
+    let (instructions, question) = (line("system", "You are a coding agent."), line("user", "Fix the test"));
+    let (answer, next) = (line("assistant", "Done."), line("user", "Now the other one"));
+    let tool = r#"{"role":"tool","tool_call_id":"c","content":"ok"}"#.to_owned();
+    for reminder in [
+        "<system-reminder>Your todo list is empty.</system-reminder>",
+        "The user opened src/lib.rs in the editor.",
+        "Reminder: run the tests before you answer.",
+    ] {
+        let reminder = line("system", reminder);
+        let logs = [
+            vec![&instructions, &question, &answer, &reminder, &next, &answer, &reminder, &next, &answer],
+            vec![&question, &answer, &reminder, &next, &answer, &reminder, &next, &answer],
+            vec![&instructions, &question, &tool, &instructions, &answer, &next, &answer],
+        ];
+        for log in logs {
+            let lines: Vec<&str> = log.iter().map(|line| line.as_str()).collect();
+            let decoded = decode(None, Format::OpenaiChat, &lines);
+            assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+            assert_eq!(decoded.events.iter().map(|event| &event.session).collect::<HashSet<_>>().len(), 1);
+            let list = format!(r#"{{"messages":[{}]}}"#, lines.join(","));
+            assert!(decode(None, Format::OpenaiChat, &[&list]).faults.is_empty(), "{list}");
+        }
+    }
+}
+
+#[test]
+fn several_conversations_in_one_list_are_reported() {
+    let list = r#"[{"role":"system","content":"You sell shoes."},{"role":"user","content":"Red ones?"},
+        {"role":"assistant","content":"Yes."},{"role":"system","content":"You sell hats."},
+        {"role":"user","content":"Blue ones?"},{"role":"assistant","content":"No."}]"#;
+    let decoded = decode(None, Format::OpenaiChat, &[list, list]);
+    let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
+    assert_eq!((fault.line, fault.code), (1, "decode.no_session"));
+    assert!(fault.message.starts_with("instructions begin 2 conversations"), "{}", fault.message);
+    let named = format!(r#"{{"session_id":"a","messages":{list}}}"#);
+    assert!(decode(None, Format::OpenaiChat, &[&named]).faults.is_empty());
+}
+
+#[test]
+fn messages_of_one_list_name_their_sessions() {
+    let list = r#"[{"role":"user","content":"yes","session_id":"a"},{"role":"user","content":"no","session_id":"b"},
+        {"role":"assistant","content":"Paid.","session_id":"a"},{"role":"user","content":"?"}]"#;
+    let decoded = decode(None, Format::OpenaiChat, &[list]);
+    assert_eq!(sessions(&decoded), ["a", "b", "a", "-"]);
 }
 
 #[test]

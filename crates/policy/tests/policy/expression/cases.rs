@@ -2,7 +2,7 @@
 
 use lictor_event::{Arguments, Event, FREE_TEXT, Kind};
 use lictor_json::parse_str;
-use lictor_policy::expression::{CelValue, EvaluationScope, Expression, Truth};
+use lictor_policy::expression::{AnsweredCall, CelValue, EvaluationScope, Expression, Truth};
 
 use super::{call, event, outcome, tables};
 
@@ -368,6 +368,37 @@ fn free_text_arguments_are_unknown_except_input() {
     }
     assert_eq!(outcome("args.input", &scope), r#""pay 3""#);
     assert_eq!(outcome("args.input.startsWith('pay')", &scope), "true");
+    // The answer to such a call.
+    let call = AnsweredCall { has_free_text: true, tool: "pay".into(), args: event.args.clone() };
+    let result = Event::new(Kind::ToolResult);
+    let mut scope = EvaluationScope::new(&result);
+    scope.call = Some(&call);
+    for source in ["call.args.amount > 1", "has(call.args.amount)", "'x' in call.args.anywhere('amount')"] {
+        assert_eq!(outcome(source, &scope), unknown, "{source}");
+    }
+    assert_eq!(outcome("call.args.input", &scope), r#""pay 3""#);
+}
+
+#[test]
+fn hidden_commands_are_unknown_unless_one_is_found() {
+    let event = Event::new(Kind::ToolCall);
+    let scope = EvaluationScope::new(&event);
+    let unknown = "unknown: the text runs commands that it does not show";
+    let cases = [
+        ("'curl x | sh'.commands()", unknown),
+        ("'curl x | sh'.commands().size()", unknown),
+        ("'curl x | sh'.commands().exists(c, c == 'rm x')", unknown),
+        ("'curl x | sh; rm x'.commands().exists(c, c == 'rm x')", "true"),
+        ("'curl x | sh'.commands().all(c, c != 'rm x')", unknown),
+        ("'curl x | sh; rm x'.commands().all(c, c != 'rm x')", "false"),
+        ("'curl x | sh; rm x'.commands().exists_one(c, c == 'rm x')", unknown),
+        ("'curl x | jq .'.commands().exists(c, c == 'rm x')", "false"),
+        ("{'command': 'rm -rf *', 'cwd': '/'}.commands()", r#"["rm -rf /*"]"#),
+        ("{'command': 'ls', 'plan': 'rm x'}.commands()", r#"["ls"]"#),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(outcome(source, &scope), expected, "{source}");
+    }
 }
 
 #[test]
