@@ -17,6 +17,7 @@ use crate::arena::Arena;
 use crate::binding_residuals::write_binding_residuals;
 use crate::bindings::Bindings;
 use crate::cache::{self, Cache, CacheLimits, CacheUse};
+use crate::data::name_bit;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
@@ -128,8 +129,9 @@ impl MonitorSet {
             self.index[name.0 as usize].push(Asker { monitor: id, bit, bare, direct, data: false });
         }
         let data_names: Vec<Name> = monitor.data_names().iter().map(|name| self.name(name)).collect();
-        for name in &data_names {
-            let asker = Asker { monitor: id, bit: 0, bare: false, direct: false, data: true };
+        for (number, name) in data_names.iter().enumerate() {
+            let bit = name_bit(number).trailing_zeros() as u8;
+            let asker = Asker { monitor: id, bit, bare: false, direct: false, data: true };
             self.index[name.0 as usize].push(asker);
         }
         let sees_all = monitor.data.as_ref().is_some_and(|data| data.sees_all);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::after::After;
 use crate::bindings::Bindings;
 use crate::cache::{SATISFIED_STATE, VIOLATED_STATE, definite_state};
-use crate::data::PositionFacts;
+use crate::data::{FactSource, PositionFacts};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read_letter;
@@ -353,11 +353,25 @@ impl MonitorSet {
         else {
             return;
         };
-        let present = match reader.facts {
-            Some(facts) => PositionFacts::Facts(facts, &data.names),
-            None => PositionFacts::Observation(reader.observation, &entry.data_names),
+        let source = match reader.facts {
+            Some(facts) => FactSource::Facts(facts, &data.names),
+            None => FactSource::Observation(reader.observation, &entry.data_names),
         };
-        let read = data.read(store, present, trace_state.positions, reader.now);
+        let names = match reader.unknown {
+            true => u64::MAX,
+            false => self.scratch.fact_matches(monitor).fold(0, |names, found| names | 1 << found.bit),
+        };
+        let present = PositionFacts { source, names };
+        let read = data.read(store, present, trace_state.positions, reader.now, &mut self.scratch.data);
+        if read.broken.is_empty()
+            && !read.is_unknown
+            && let Some(number) = point.id()
+            && entry.cache.is_idle_at(&entry.monitor.compiled.skeleton, number)
+            && entry.cache.is_calm(number, number)
+        {
+            // The position violates nothing and leaves the state as it is.
+            return;
+        }
         let broken = if read.broken.is_empty() { 0 } else { entry.monitor.broken_bit() };
         let unknown = if read.is_unknown { entry.monitor.broken_bit() } else { 0 };
         let skeleton = &entry.monitor.compiled.skeleton;
