@@ -265,7 +265,7 @@ impl MonitorSet {
                 observation.push(*name, &fact.values);
             }
         }
-        self.read(trace_state, &observation, Some(facts));
+        self.read(trace_state, &observation, Some(facts), None);
         self.scratch.observation = observation;
         &self.scratch.decided
     }
@@ -289,8 +289,15 @@ impl MonitorSet {
 
     /// Reads a position by the numbers of its names, like [`MonitorSet::step`] for facts.
     pub fn observe(&mut self, trace_state: &mut TraceState, observation: &Observation) -> &[Conclusion] {
-        self.read(trace_state, observation, None);
+        self.read(trace_state, observation, None, None);
         &self.scratch.decided
+    }
+
+    /// Reads a position like [`MonitorSet::observe`], for a state that is one position behind another of the same trace.
+    /// What the position left unchanged there is not read again. No verdict is returned: `ahead` has had them.
+    pub fn catch_up(&mut self, behind: &mut TraceState, ahead: &TraceState, observation: &Observation) {
+        self.check_owner(ahead);
+        self.read(behind, observation, None, Some(ahead));
     }
 
     /// Reads many positions of a trace, in order, with the verdicts of [`MonitorSet::observe`] for each. It prefetches
@@ -307,7 +314,7 @@ impl MonitorSet {
         for (chunk, near) in observations.chunks(PREFETCH_POSITIONS).enumerate() {
             self.prefetch(trace_state, near);
             for (place, observation) in near.iter().enumerate() {
-                self.read(trace_state, observation, None);
+                self.read(trace_state, observation, None, None);
                 self.scratch.decided.iter().for_each(|decided| report(chunk * PREFETCH_POSITIONS + place, decided));
             }
         }

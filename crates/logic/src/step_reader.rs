@@ -39,7 +39,14 @@ impl StepReader<'_> {
 }
 
 impl MonitorSet {
-    pub(crate) fn read(&mut self, trace_state: &mut TraceState, observation: &Observation, facts: Option<&Facts>) {
+    /// Reads a position. If `ahead` is given, it is another state of the same trace, which has read the position already.
+    pub(crate) fn read(
+        &mut self,
+        trace_state: &mut TraceState,
+        observation: &Observation,
+        facts: Option<&Facts>,
+        ahead: Option<&TraceState>,
+    ) {
         self.claim(trace_state);
         self.scratch.decided.clear();
         if facts.is_none() && self.is_unaffected(trace_state, observation) {
@@ -59,7 +66,7 @@ impl MonitorSet {
             Some(plan) if facts.is_none() && plan.version == self.version => {
                 self.read_prepared(trace_state, observation, plan, now);
             }
-            _ => self.read_unprepared(trace_state, observation, facts, now),
+            _ => self.read_unprepared(trace_state, observation, facts, now, ahead),
         }
     }
 
@@ -103,6 +110,7 @@ impl MonitorSet {
         observation: &Observation,
         facts: Option<&Facts>,
         now: Time,
+        ahead: Option<&TraceState>,
     ) {
         let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
         let reader = StepReader { observation, facts, unknown, now };
@@ -113,7 +121,10 @@ impl MonitorSet {
         let mut touched = std::mem::take(&mut self.scratch.touched);
         for &monitor in &touched {
             let bits = std::mem::take(&mut self.scratch.letters[monitor as usize]);
-            self.step_one(trace_state, monitor, bits, reader);
+            // Bindings that both states still share were not moved by the position.
+            if ahead.is_none_or(|ahead| !trace_state.shares_bindings(ahead, monitor)) {
+                self.step_one(trace_state, monitor, bits, reader);
+            }
         }
         if trace_state.has_restless() {
             self.step_restless(trace_state, reader);

@@ -133,6 +133,16 @@ impl TraceState {
         }
     }
 
+    /// Whether two states have the bindings of a monitor in common, as traces do until one of them moves.
+    pub(crate) fn shares_bindings(&self, other: &TraceState, monitor: u32) -> bool {
+        let extended = |state: &TraceState| match state.states.get(monitor as usize)?.extended.as_deref()? {
+            ExtendedState::Bindings(bindings) => Some(Arc::as_ptr(bindings)),
+            _ => None,
+        };
+        let shared = extended(self);
+        shared.is_some() && shared == extended(other)
+    }
+
     /// Whether an empty letter moves any monitor.
     #[inline]
     pub(crate) fn has_restless(&self) -> bool {
