@@ -7,6 +7,7 @@ mod erased;
 mod facts;
 mod names;
 mod opinions;
+mod person;
 mod plan;
 mod prompt;
 mod provenance;
@@ -35,8 +36,9 @@ use lictor_json::Text;
 use lictor_policy::effect::Effects;
 use lictor_policy::expression::{AnsweredCall, EvaluationScope};
 use lictor_policy::vocabulary::EFFECTS;
-use lictor_recognise::{PersonalData, normalize_identifier};
+use lictor_recognise::PersonalData;
 use opinions::Opinions;
+pub use person::person;
 use prompt::hash_prompt;
 use provenance::Who;
 use purpose::{PurposeSource, find_purposes};
@@ -219,7 +221,7 @@ impl Labeler {
     /// Adds a fact about each person that an event names.
     fn persons(&mut self, name: Option<NameId>, event: &Event, labels: &mut Labels) {
         for subject in event.subjects.as_deref().unwrap_or_default() {
-            labels.add(name, &[self.values.get(&person(subject))]);
+            labels.add(name, &[self.values.person(subject)]);
         }
     }
 
@@ -231,7 +233,7 @@ impl Labeler {
         let anybody = [Text::const_new("*")];
         let subjects = event.subjects.as_deref().filter(|subjects| !subjects.is_empty()).unwrap_or(&anybody);
         for subject in subjects {
-            let subject = self.values.get(&person(subject));
+            let subject = self.values.person(subject);
             for purpose in event.purposes.as_deref().unwrap_or_default() {
                 let values = [subject.clone(), self.values.get(purpose)];
                 if granted {
@@ -325,12 +327,12 @@ fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values,
     }
     if let Some(discloses) = wants.discloses.filter(|_| is_made_by_agent(&event.kind)) {
         for subject in about.subjects {
-            labels.push(discloses, &[values.get(&person(subject))]);
+            labels.push(discloses, &[values.person(subject)]);
         }
     }
     // A record that the event makes names its person, who is then not in `about.subjects`.
     for subject in event.subjects.iter().flat_map(|_| about.subjects) {
-        labels.add(wants.subject, &[values.get(&person(subject))]);
+        labels.add(wants.subject, &[values.person(subject)]);
     }
 }
 
@@ -348,7 +350,7 @@ fn requested_erasure(plan: &Plan, event: &Event, values: &mut Values, labels: &m
         &found.subjects
     });
     for subject in subjects {
-        labels.push(requested, &[values.get(&person(subject))]);
+        labels.push(requested, &[values.person(subject)]);
     }
     if subjects.is_empty() {
         labels.doubt(requested, vec![None]);
@@ -486,10 +488,4 @@ fn says(plan: &Plan, event: &Event) -> Vec<(Who, Text)> {
 /// Whether the agent or its tools produced the content of an event. A user may mention any person.
 fn is_made_by_agent(kind: &Kind) -> bool {
     matches!(kind, Kind::AssistantMessage | Kind::ToolCall | Kind::ToolResult | Kind::Handoff)
-}
-
-/// Returns a person's identifier in the form in which it is compared: e-mail addresses ignore case, telephone numbers
-/// and accounts their grouping.
-pub fn person(identifier: &str) -> Cow<'_, str> {
-    normalize_identifier(identifier)
 }

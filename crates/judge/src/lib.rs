@@ -157,6 +157,13 @@ impl Judge {
         violations
     }
 
+    /// Advances a state that is one event behind another of the same session.
+    pub(crate) fn catch_up(&mut self, behind: &mut TraceState, ahead: &TraceState, event: &LabeledEvent) {
+        let (group, prepared) = (&mut self.group, &*self.provers.prepared);
+        group.expire(behind, event.observation.time, prepared, &mut Violations::default());
+        group.catch_up(behind, ahead, &event.labels, &event.observation, prepared);
+    }
+
     /// Advances a state and its beliefs by an event; `counts` are the violations before it. Returns what the event violates, and the properties with a risk,
     /// by number, for which that is unknown.
     pub(crate) fn read_with_risks(

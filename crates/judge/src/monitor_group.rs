@@ -18,6 +18,8 @@ pub(crate) struct MonitorGroup {
     names: Vec<Name>,
     /// The properties by the number of their monitor.
     properties: Vec<usize>,
+    /// Those that are about data: a query may be undetermined though every fact is known.
+    about_data: Vec<usize>,
     /// Whether some property has a time bound.
     is_timed: bool,
     observation: Observation,
@@ -51,6 +53,7 @@ impl MonitorGroup {
             watch: MonitorSet::with_limits(limits),
             names: Vec::new(),
             properties: Vec::new(),
+            about_data: Vec::new(),
             is_timed: false,
             observation: Observation::new(),
         }
@@ -60,6 +63,9 @@ impl MonitorGroup {
     pub(super) fn add(&mut self, property: usize, monitor: Monitor) -> MonitorId {
         self.is_timed |= monitor.is_timed();
         self.properties.push(property);
+        if monitor.is_about_data() {
+            self.about_data.push(property);
+        }
         self.watch.add(monitor)
     }
 
@@ -124,6 +130,23 @@ impl MonitorGroup {
         violations.take(decided, DecidedBy::Event, &self.properties, prepared);
     }
 
+    /// Reads a converted event like [`observe`](MonitorGroup::observe), for a state that is one event behind another.
+    pub(crate) fn catch_up(
+        &mut self,
+        behind: &mut TraceState,
+        ahead: &TraceState,
+        labels: &Labels,
+        observation: &Observation,
+        prepared: &PreparedPolicy,
+    ) {
+        match labels.unknown.is_empty() {
+            true => self.watch.catch_up(behind, ahead, observation),
+            false => {
+                self.watch.step(behind, &labels.facts(observation.time, &prepared.plan.names));
+            }
+        }
+    }
+
     /// Converts an event and reads it.
     pub(crate) fn observe_labels(
         &mut self,
@@ -166,7 +189,9 @@ impl MonitorGroup {
     ) -> Vec<usize> {
         let is_open = |property: &usize| !violations.broken.iter().any(|broken| broken.property == *property);
         let (mut doubts, mut dependent) = (Vec::new(), Vec::new());
-        for property in self.properties.iter().copied().filter(is_open) {
+        // Where nothing is unknown, only queries can be undetermined: they add up what is no number, or are too many.
+        let properties = if trail.has_unknown(labels) { &self.properties } else { &self.about_data };
+        for property in properties.iter().copied().filter(is_open) {
             let monitor = prepared.monitors[property];
             if self.watch.is_full(behind, monitor) || self.watch.is_undetermined(behind, monitor) {
                 doubts.push(property);

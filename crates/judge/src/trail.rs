@@ -195,11 +195,13 @@ impl Trail {
         self.begun.extend(properties.into_iter().map(|property| (property, self.moments.len())));
     }
 
+    /// Whether a fact is unknown at an event, or was unknown before.
+    pub(crate) fn has_unknown(&self, labels: &Labels) -> bool {
+        !self.unknown.is_empty() || !labels.unknown.is_empty()
+    }
+
     /// Whether a property asks for a fact that is unknown at an event, or was unknown before.
     pub(crate) fn depends_on_unknown(&self, prepared: &PreparedPolicy, property: usize, labels: &Labels) -> bool {
-        if self.unknown.is_empty() && labels.unknown.is_empty() {
-            return false;
-        }
         let is_unknown =
             |name: &NameId| self.unknown.contains(name) || labels.unknown.iter().any(|(unknown, _)| unknown == name);
         prepared.asked(property).iter().any(is_unknown)

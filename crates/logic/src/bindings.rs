@@ -29,6 +29,9 @@ use crate::touch::{
 use crate::value::Value;
 use crate::verdict::Verdict;
 
+/// Up to so many bindings that a position touches are looked at without a copy of their values.
+const MAX_BORROWED_BINDINGS: usize = 16;
+
 /// The bindings of one formula in one trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Bindings {
@@ -102,10 +105,21 @@ impl Bindings {
     /// together and no binding has a cell: false otherwise.
     pub(crate) fn leaves_all_unchanged(&self, scene: &StepContext<'_>, candidates: &[CandidateFact<'_>]) -> bool {
         let [population] = &self.populations[..] else { return false };
-        if population.cells.len() > 0
-            || !population.leaves_all_unchanged(scene, background_bits(scene.monitor, candidates))
-        {
+        let background = background_bits(scene.monitor, candidates);
+        if population.cells.len() > 0 || !population.leaves_all_unchanged(scene, background) {
             return false;
+        }
+        let unseen = population.classes.find(population.unseen);
+        if scene.monitor.shape.single {
+            // Each value is compared with all others.
+            return candidates.len() <= MAX_BORROWED_BINDINGS
+                && candidates.iter().all(|(bit, values)| {
+                    let Some(touched) = scene.monitor.bound_value(*bit, values) else { return true };
+                    let bits = candidates.iter().fold(background, |bits, (bit, values)| {
+                        bits | u64::from(scene.monitor.bound_value(*bit, values) == Some(touched)) << bit
+                    });
+                    population.leaves_unchanged(scene, unseen, bits)
+                });
         }
         let letter = |glance: &BorrowedBinding<'_>| {
             candidates.iter().fold(0, |bits, (bit, values)| match &scene.monitor.compiled.probes[usize::from(*bit)] {
@@ -113,8 +127,7 @@ impl Bindings {
                 _ => bits,
             })
         };
-        let mut room = [BorrowedBinding::default(); 16];
-        let unseen = population.classes.find(population.unseen);
+        let mut room = [BorrowedBinding::default(); MAX_BORROWED_BINDINGS];
         let touched = collect_borrowed(scene.monitor, candidates, &mut room);
         touched.is_some_and(|touched| {
             touched.iter().all(|glance| population.leaves_unchanged(scene, unseen, letter(glance)))

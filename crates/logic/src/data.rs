@@ -36,14 +36,26 @@ use crate::scope::{has_measure, is_wide};
 use crate::sentence::Sentence;
 use crate::value::Value;
 use form::FormBuilder;
-use plan::{Planner, QueryPlan, QueryStep, TablePlan};
-pub(crate) use solve::PositionFacts;
-use solve::Solver;
+pub(crate) use plan::name_bit;
+use plan::{Planner, Query, QueryPlan, QueryStep, TablePlan};
+pub(crate) use solve::{FactSource, PositionFacts};
+use solve::{SlotValues, Solver};
 use stamp::Stamp;
-pub(crate) use store::{DataStore, SavedDataStore};
+pub(crate) use store::{DataScratch, DataStore, SavedDataStore};
 
 /// The most variables of a formula, those of each quantifier and aggregate counted separately.
 const MAX_DATA_SLOTS: usize = 64;
+
+/// The number of variables that most formulas do not exceed.
+const FEW_DATA_SLOTS: usize = 8;
+
+/// Calls a function with so many empty slots, or more. Emptying all possible slots would take most of a query's time.
+fn with_slots<'a, R>(count: usize, work: impl FnOnce(&mut SlotValues<'a>) -> R) -> R {
+    match count <= FEW_DATA_SLOTS {
+        true => work(&mut [None; FEW_DATA_SLOTS]),
+        false => work(&mut [None; MAX_DATA_SLOTS]),
+    }
+}
 
 /// A compiled formula about data.
 #[derive(Debug)]
@@ -58,7 +70,9 @@ pub(crate) struct DataMonitor {
     /// The tables, inner ones before those that use them.
     tables: Vec<TablePlan>,
     /// The query for the values that violate it.
-    broken: QueryPlan,
+    broken: Query,
+    /// How many variables its queries have at most.
+    slots: usize,
     /// Whether it must read every position, not only those with a fact it asks for.
     pub(crate) sees_all: bool,
 }
@@ -85,13 +99,14 @@ impl DataMonitor {
                 "split it into several formulas",
             ));
         }
-        let names = forms.names;
+        let (names, slots) = (forms.names, forms.slots);
         let mut planner = Planner::new(forms.spelt);
         let broken = planner.plan(&broken, &mut Default::default())?;
         let tables = planner.tables;
         let sees_all = !asks_position(&broken) || tables.iter().any(TablePlan::sees_all);
         let sentence = Sentence { arena: arena.clone(), formula };
-        Ok(Some(DataMonitor { names, variables, reported, sentence, tables, broken, sees_all }))
+        let broken = Query::new(broken);
+        Ok(Some(DataMonitor { names, variables, reported, sentence, tables, broken, slots, sees_all }))
     }
 
     /// Returns the store of a trace before its first position, with a limit on rows.
@@ -106,17 +121,27 @@ impl DataMonitor {
         present: PositionFacts<'_>,
         position: u64,
         time: Time,
+        scratch: &mut DataScratch,
     ) -> DataOutcome {
         let now = Stamp { position, time };
-        store.advance(self, present, now);
+        if store.is_full {
+            store.undetermined_at = Some(position);
+            return DataOutcome { is_unknown: true, broken: Vec::new() };
+        }
+        store.advance(self, present, now, scratch);
+        if !store.is_full && !self.broken.may_answer(present.names) {
+            return DataOutcome::default();
+        }
         let mut solver = Solver::new(store, present, now);
         let (mut broken, mut is_possible) = (Vec::new(), false);
-        solver.run(&self.broken, &mut [None; MAX_DATA_SLOTS], &mut |env, maybe| {
-            is_possible |= maybe;
-            if !maybe {
-                broken.push(self.reported.iter().map(|slot| env[*slot].cloned()).collect::<Vec<_>>());
-            }
-            false
+        with_slots(self.slots, |slots| {
+            solver.run(&self.broken.steps, slots, &mut |env, maybe| {
+                is_possible |= maybe;
+                if !maybe {
+                    broken.push(self.reported.iter().map(|slot| env[*slot].cloned()).collect::<Vec<_>>());
+                }
+                false
+            })
         });
         // Certain answers stay certain beside possible ones.
         let is_doubtful = solver.is_doubtful;

@@ -17,6 +17,7 @@ use crate::arena::Arena;
 use crate::binding_residuals::write_binding_residuals;
 use crate::bindings::Bindings;
 use crate::cache::{self, Cache, CacheLimits, CacheUse};
+use crate::data::name_bit;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
@@ -128,8 +129,9 @@ impl MonitorSet {
             self.index[name.0 as usize].push(Asker { monitor: id, bit, bare, direct, data: false });
         }
         let data_names: Vec<Name> = monitor.data_names().iter().map(|name| self.name(name)).collect();
-        for name in &data_names {
-            let asker = Asker { monitor: id, bit: 0, bare: false, direct: false, data: true };
+        for (number, name) in data_names.iter().enumerate() {
+            let bit = name_bit(number).trailing_zeros() as u8;
+            let asker = Asker { monitor: id, bit, bare: false, direct: false, data: true };
             self.index[name.0 as usize].push(asker);
         }
         let sees_all = monitor.data.as_ref().is_some_and(|data| data.sees_all);
@@ -263,7 +265,7 @@ impl MonitorSet {
                 observation.push(*name, &fact.values);
             }
         }
-        self.read(trace_state, &observation, Some(facts));
+        self.read(trace_state, &observation, Some(facts), None);
         self.scratch.observation = observation;
         &self.scratch.decided
     }
@@ -287,8 +289,15 @@ impl MonitorSet {
 
     /// Reads a position by the numbers of its names, like [`MonitorSet::step`] for facts.
     pub fn observe(&mut self, trace_state: &mut TraceState, observation: &Observation) -> &[Conclusion] {
-        self.read(trace_state, observation, None);
+        self.read(trace_state, observation, None, None);
         &self.scratch.decided
+    }
+
+    /// Reads a position like [`MonitorSet::observe`], for a state that is one position behind another of the same trace.
+    /// What the position left unchanged there is not read again. No verdict is returned: `ahead` has had them.
+    pub fn catch_up(&mut self, behind: &mut TraceState, ahead: &TraceState, observation: &Observation) {
+        self.check_owner(ahead);
+        self.read(behind, observation, None, Some(ahead));
     }
 
     /// Reads many positions of a trace, in order, with the verdicts of [`MonitorSet::observe`] for each. It prefetches
@@ -305,7 +314,7 @@ impl MonitorSet {
         for (chunk, near) in observations.chunks(PREFETCH_POSITIONS).enumerate() {
             self.prefetch(trace_state, near);
             for (place, observation) in near.iter().enumerate() {
-                self.read(trace_state, observation, None);
+                self.read(trace_state, observation, None, None);
                 self.scratch.decided.iter().for_each(|decided| report(chunk * PREFETCH_POSITIONS + place, decided));
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::after::After;
 use crate::bindings::Bindings;
 use crate::cache::{SATISFIED_STATE, VIOLATED_STATE, definite_state};
-use crate::data::PositionFacts;
+use crate::data::{FactSource, PositionFacts};
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read_letter;
@@ -39,7 +39,14 @@ impl StepReader<'_> {
 }
 
 impl MonitorSet {
-    pub(crate) fn read(&mut self, trace_state: &mut TraceState, observation: &Observation, facts: Option<&Facts>) {
+    /// Reads a position. If `ahead` is given, it is another state of the same trace, which has read the position already.
+    pub(crate) fn read(
+        &mut self,
+        trace_state: &mut TraceState,
+        observation: &Observation,
+        facts: Option<&Facts>,
+        ahead: Option<&TraceState>,
+    ) {
         self.claim(trace_state);
         self.scratch.decided.clear();
         if facts.is_none() && self.is_unaffected(trace_state, observation) {
@@ -59,7 +66,7 @@ impl MonitorSet {
             Some(plan) if facts.is_none() && plan.version == self.version => {
                 self.read_prepared(trace_state, observation, plan, now);
             }
-            _ => self.read_unprepared(trace_state, observation, facts, now),
+            _ => self.read_unprepared(trace_state, observation, facts, now, ahead),
         }
     }
 
@@ -103,6 +110,7 @@ impl MonitorSet {
         observation: &Observation,
         facts: Option<&Facts>,
         now: Time,
+        ahead: Option<&TraceState>,
     ) {
         let unknown = facts.is_some_and(|facts| !facts.unknown.is_empty());
         let reader = StepReader { observation, facts, unknown, now };
@@ -113,7 +121,10 @@ impl MonitorSet {
         let mut touched = std::mem::take(&mut self.scratch.touched);
         for &monitor in &touched {
             let bits = std::mem::take(&mut self.scratch.letters[monitor as usize]);
-            self.step_one(trace_state, monitor, bits, reader);
+            // Bindings that both states still share were not moved by the position.
+            if ahead.is_none_or(|ahead| !trace_state.shares_bindings(ahead, monitor)) {
+                self.step_one(trace_state, monitor, bits, reader);
+            }
         }
         if trace_state.has_restless() {
             self.step_restless(trace_state, reader);
@@ -353,11 +364,25 @@ impl MonitorSet {
         else {
             return;
         };
-        let present = match reader.facts {
-            Some(facts) => PositionFacts::Facts(facts, &data.names),
-            None => PositionFacts::Observation(reader.observation, &entry.data_names),
+        let source = match reader.facts {
+            Some(facts) => FactSource::Facts(facts, &data.names),
+            None => FactSource::Observation(reader.observation, &entry.data_names),
         };
-        let read = data.read(store, present, trace_state.positions, reader.now);
+        let names = match reader.unknown {
+            true => u64::MAX,
+            false => self.scratch.fact_matches(monitor).fold(0, |names, found| names | 1 << found.bit),
+        };
+        let present = PositionFacts { source, names };
+        let read = data.read(store, present, trace_state.positions, reader.now, &mut self.scratch.data);
+        if read.broken.is_empty()
+            && !read.is_unknown
+            && let Some(number) = point.id()
+            && entry.cache.is_idle_at(&entry.monitor.compiled.skeleton, number)
+            && entry.cache.is_calm(number, number)
+        {
+            // The position violates nothing and leaves the state as it is.
+            return;
+        }
         let broken = if read.broken.is_empty() { 0 } else { entry.monitor.broken_bit() };
         let unknown = if read.is_unknown { entry.monitor.broken_bit() } else { 0 };
         let skeleton = &entry.monitor.compiled.skeleton;

@@ -21,9 +21,14 @@ pub struct TraceState {
     pub(crate) positions: u64,
     /// No later position is before this moment.
     pub(crate) clock: Option<Time>,
-    /// Two words of bits for each 64 monitors: those that an empty letter moves, and those with deadlines.
-    marks: Vec<[u64; 2]>,
+    /// The marks of the first 64 monitors. Every position reads them, and few sets have more.
+    first_marks: Marks,
+    /// The marks of the others, 64 each.
+    more_marks: Vec<Marks>,
 }
+
+/// Two words of bits for 64 monitors: those that an empty letter moves, and those with deadlines.
+type Marks = [u64; 2];
 
 /// The state of one trace with one monitor, in few bytes: most traces are idle most of the time.
 #[derive(Clone, Debug)]
@@ -114,47 +119,70 @@ impl TraceState {
     }
 
     pub(crate) fn resumed(states: Vec<MonitorState>, positions: u64, clock: Option<Time>) -> TraceState {
-        let marks = vec![[0; 2]; states.len().div_ceil(64)];
-        TraceState { stamp: SetStamp::default(), states, positions, clock, marks }
+        let more_marks = vec![[0; 2]; states.len().div_ceil(64).saturating_sub(1)];
+        TraceState { stamp: SetStamp::default(), states, positions, clock, first_marks: [0; 2], more_marks }
     }
 
     pub(crate) fn push_state(&mut self, monitor_state: MonitorState) {
         self.states.push(monitor_state);
-        if self.marks.len() * 64 < self.states.len() {
-            self.marks.push([0; 2]);
+        if self.groups() * 64 < self.states.len() {
+            self.more_marks.push([0; 2]);
         }
     }
 
     #[inline]
     pub(crate) fn mark(&mut self, monitor: u32, restless: bool, timed: bool) {
-        let (words, bit) = (&mut self.marks[monitor as usize / 64], 1u64 << (monitor % 64));
+        let words = match (monitor as usize / 64).checked_sub(1) {
+            None => &mut self.first_marks,
+            Some(group) => &mut self.more_marks[group],
+        };
+        let bit = 1u64 << (monitor % 64);
         for (word, on) in words.iter_mut().zip([restless, timed]) {
             if on { *word |= bit } else { *word &= !bit }
         }
     }
 
+    /// Whether two states have the bindings of a monitor in common, as traces do until one of them moves.
+    pub(crate) fn shares_bindings(&self, other: &TraceState, monitor: u32) -> bool {
+        let extended = |state: &TraceState| match state.states.get(monitor as usize)?.extended.as_deref()? {
+            ExtendedState::Bindings(bindings) => Some(Arc::as_ptr(bindings)),
+            _ => None,
+        };
+        let shared = extended(self);
+        shared.is_some() && shared == extended(other)
+    }
+
     /// Whether an empty letter moves any monitor.
     #[inline]
     pub(crate) fn has_restless(&self) -> bool {
-        self.marks.iter().any(|words| words[RESTLESS_WORD] != 0)
+        self.has_mark(RESTLESS_WORD)
     }
 
     /// Whether any monitor has a deadline.
     #[inline]
     pub(crate) fn has_timed(&self) -> bool {
-        self.marks.iter().any(|words| words[TIMED_WORD] != 0)
+        self.has_mark(TIMED_WORD)
     }
 
     /// Returns the number of groups of 64 monitors.
     pub(crate) fn groups(&self) -> usize {
-        self.marks.len()
+        1 + self.more_marks.len()
     }
 
     pub(crate) fn restless(&self, group: usize) -> u64 {
-        self.marks[group][RESTLESS_WORD]
+        self.marks(group)[RESTLESS_WORD]
     }
 
     pub(crate) fn timed(&self, group: usize) -> u64 {
-        self.marks[group][TIMED_WORD]
+        self.marks(group)[TIMED_WORD]
+    }
+
+    fn marks(&self, group: usize) -> &Marks {
+        group.checked_sub(1).map_or(&self.first_marks, |group| &self.more_marks[group])
+    }
+
+    #[inline]
+    fn has_mark(&self, word: usize) -> bool {
+        self.first_marks[word] != 0 || self.more_marks.iter().any(|words| words[word] != 0)
     }
 }

@@ -3,6 +3,7 @@
 use lictor_logic::Value;
 use rustc_hash::FxHashMap;
 
+use super::person::person;
 use lictor_json::{Json, Number, Text};
 
 /// How many texts are cached as values; a log may contain any number.
@@ -10,20 +11,39 @@ const MAX_CACHED_TEXTS: usize = 50_000;
 
 /// The cached texts with their values.
 #[derive(Debug, Default)]
-pub(super) struct Values(FxHashMap<Text, Value>);
+pub(super) struct Values {
+    texts: FxHashMap<Text, Value>,
+    /// Persons by their identifiers as logs write them.
+    persons: FxHashMap<Text, Value>,
+}
 
 impl Values {
+    /// Returns a text as a value.
     pub(super) fn get(&mut self, text: &str) -> Value {
-        if let Some(value) = self.0.get(text) {
-            return value.clone();
-        }
-        if self.0.len() >= MAX_CACHED_TEXTS {
-            self.0.clear();
-        }
-        let value = Value::text(text);
-        self.0.insert(text.into(), value.clone());
-        value
+        find_or_insert(&mut self.texts, text, || Value::text(text))
     }
+
+    /// Returns a person as a value, in the form in which persons are compared. To find that form takes a search for
+    /// mailboxes and numbers, and a session mostly names the same few persons.
+    pub(super) fn person(&mut self, identifier: &str) -> Value {
+        let Values { texts, persons } = self;
+        find_or_insert(persons, identifier, || {
+            let person = person(identifier);
+            find_or_insert(texts, &person, || Value::text(&*person))
+        })
+    }
+}
+
+fn find_or_insert(cache: &mut FxHashMap<Text, Value>, text: &str, make: impl FnOnce() -> Value) -> Value {
+    if let Some(value) = cache.get(text) {
+        return value.clone();
+    }
+    if cache.len() >= MAX_CACHED_TEXTS {
+        cache.clear();
+    }
+    let value = make();
+    cache.insert(text.into(), value.clone());
+    value
 }
 
 /// Calls a function for each scalar in a value, with its path. Elements of a list have the path of the list.

@@ -97,7 +97,7 @@ impl Session {
         self.is_torn = false;
         self.version = proposal.to;
         let mut behind = std::mem::replace(&mut self.state.standing, proposal.standing);
-        judge.read(&mut behind, &proposal.labeled);
+        judge.catch_up(&mut behind, &self.state.standing, &proposal.labeled);
         *self.spare.get_mut() = Some(behind);
         self.state.beliefs = proposal.beliefs;
         let LabeledEvent { notes, mut labels, observation } = proposal.labeled;

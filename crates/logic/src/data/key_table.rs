@@ -135,7 +135,7 @@ impl KeyTable {
     }
 
     fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(16);
+        let size = (self.slots.len() * 2).max(4);
         let old = std::mem::replace(&mut self.slots, vec![0; size]);
         old.into_iter().filter(|slot| *slot != 0).for_each(|slot| self.place_slot(slot));
     }

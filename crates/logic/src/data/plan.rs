@@ -49,11 +49,54 @@ pub(super) enum PlannedAmount {
     },
 }
 
+/// Names of facts, as bits by their numbers in the formula.
+pub(crate) type NameBits = u64;
+
+/// Returns the bit of a name. A formula has few names; those beyond the last bit share it.
+pub(crate) fn name_bit(name: usize) -> NameBits {
+    1 << name.min(63)
+}
+
+/// Returns the names of the facts that a query asks for before anything else: if the position lacks one of them, and no
+/// fact is unknown, the query has no answer, not even a possible one.
+fn leading_names(plan: &[QueryStep]) -> NameBits {
+    let mut names = 0;
+    for step in plan {
+        match step {
+            QueryStep::Fact { name, .. } => names |= name_bit(*name),
+            QueryStep::Terms(..) | QueryStep::Assign(..) | QueryStep::Fail => {}
+            // A table may have possible rows, which are answers whatever comes after them.
+            QueryStep::Row { .. } | QueryStep::Measures(..) | QueryStep::Deny(_) | QueryStep::Either(_) => break,
+        }
+    }
+    names
+}
+
+/// The steps of a query, and the facts without which it has no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Query {
+    pub(super) steps: QueryPlan,
+    /// The names that a position must have, see [`leading_names`].
+    names: NameBits,
+}
+
+impl Query {
+    pub(super) fn new(steps: QueryPlan) -> Query {
+        Query { names: leading_names(&steps), steps }
+    }
+
+    /// Whether a position with facts of these names can have an answer.
+    #[inline]
+    pub(super) fn may_answer(&self, present: NameBits) -> bool {
+        self.names & !present == 0
+    }
+}
+
 /// The plan of one table of the past.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TablePlan {
     /// The query for the rows of a position.
-    pub(super) body: QueryPlan,
+    pub(super) body: Query,
     /// The slots that form a row.
     pub(super) columns: Vec<usize>,
     pub(super) kind: TableKind,
@@ -78,22 +121,35 @@ pub(super) enum TableKind {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RowEnding {
     /// Each answer removes the rows that agree with it in these columns.
-    By { plan: QueryPlan, columns: Vec<usize>, index: u32 },
+    By { plan: Query, columns: Vec<usize>, index: u32 },
     /// A row stays only while this query has an answer.
     Unless(QueryPlan),
 }
 
 impl TablePlan {
+    /// The bound of its rows.
+    pub(super) fn interval(&self) -> Interval {
+        match &self.kind {
+            TableKind::Once(interval) | TableKind::Since(interval, _) | TableKind::Gather { interval, .. } => *interval,
+            TableKind::Previous => Interval::Steps { from: 1, to: Some(1) },
+        }
+    }
+
+    /// Whether it aggregates occurrences instead of keeping rows.
+    pub(super) fn is_aggregate(&self) -> bool {
+        matches!(self.kind, TableKind::Gather { .. })
+    }
+
     /// Whether it must read every position, even without a fact it asks for.
     pub(super) fn sees_all(&self) -> bool {
         match &self.kind {
             TableKind::Previous => true,
             TableKind::Since(_, endings) => endings.iter().any(|ending| match ending {
-                RowEnding::By { plan, .. } => !super::asks_position(plan),
+                RowEnding::By { plan, .. } => !super::asks_position(&plan.steps),
                 RowEnding::Unless(_) => true,
             }),
             // A position without facts may add rows that later ones need.
-            TableKind::Once(_) | TableKind::Gather { .. } => !super::asks_position(&self.body),
+            TableKind::Once(_) | TableKind::Gather { .. } => !super::asks_position(&self.body.steps),
         }
     }
 }
@@ -335,7 +391,7 @@ impl Planner {
             }
         }
         self.forms.push(key);
-        self.tables.push(TablePlan { body: plan, columns: (0..columns).collect(), kind, indexes });
+        self.tables.push(TablePlan { body: Query::new(plan), columns: (0..columns).collect(), kind, indexes });
         Ok(self.tables.len() - 1)
     }
 
@@ -366,7 +422,7 @@ impl Planner {
                     let index = free.iter().fold(0, |mask, column| mask | 1 << column);
                     // In the order of columns, like the keys of an index.
                     let columns: Vec<usize> = free.into_iter().collect::<BoundSlots>().into_iter().collect();
-                    endings.push(RowEnding::By { plan, columns, index });
+                    endings.push(RowEnding::By { plan: Query::new(plan), columns, index });
                     continue;
                 }
             }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::MAX_DATA_SLOTS;
 use super::form::FormTerm;
-use super::plan::{PlannedAmount, QueryStep};
+use super::plan::{NameBits, PlannedAmount, QueryStep};
 use super::row::Row;
 use super::stamp::Stamp;
 use super::store::DataStore;
@@ -15,11 +14,19 @@ use crate::term::{Atom, Term};
 use crate::value::Value;
 
 /// The values of slots, borrowed from the facts of the position, tables or the formula.
-pub(super) type SlotValues<'a> = [Option<&'a Value>; MAX_DATA_SLOTS];
+pub(super) type SlotValues<'a> = [Option<&'a Value>];
 
-/// The facts of a position, with names by their number in the formula.
+/// The facts of a position.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PositionFacts<'a> {
+pub(crate) struct PositionFacts<'a> {
+    pub(crate) source: FactSource<'a>,
+    /// The names that occur; all of them if some fact is unknown.
+    pub(crate) names: NameBits,
+}
+
+/// Where the facts of a position are, with names by their number in the formula.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FactSource<'a> {
     /// Facts with names as strings, known and unknown.
     Facts(&'a Facts, &'a [Arc<str>]),
     /// An observation, with the set's numbers of the formula's names.
@@ -29,11 +36,11 @@ pub(crate) enum PositionFacts<'a> {
 impl<'a> PositionFacts<'a> {
     /// Calls a function with the values of each fact of a name, until it returns true.
     fn any(self, name: usize, mut found: impl FnMut(&'a [Value]) -> bool) -> bool {
-        match self {
-            PositionFacts::Facts(facts, names) => {
+        match self.source {
+            FactSource::Facts(facts, names) => {
                 facts.known.iter().filter(|fact| fact.name == names[name]).any(|fact| found(&fact.values))
             }
-            PositionFacts::Observation(observation, names) => (0..observation.len())
+            FactSource::Observation(observation, names) => (0..observation.len())
                 .filter(|place| observation.name(*place) == names[name])
                 .any(|place| found(observation.values(place as u32))),
         }
@@ -41,9 +48,9 @@ impl<'a> PositionFacts<'a> {
 
     /// Returns the unknown facts of a name.
     fn unknown(self, name: usize) -> impl Iterator<Item = &'a Atom> {
-        let (unknown, names) = match self {
-            PositionFacts::Facts(facts, names) => (&facts.unknown[..], names),
-            PositionFacts::Observation(..) => (&[][..], &[][..]),
+        let (unknown, names) = match self.source {
+            FactSource::Facts(facts, names) => (&facts.unknown[..], names),
+            FactSource::Observation(..) => (&[][..], &[][..]),
         };
         unknown.iter().filter(move |atom| atom.name == names[name])
     }
@@ -274,7 +281,7 @@ impl<'a> Solver<'a> {
         found: &mut AnswerCallback<'a, '_>,
     ) -> bool {
         let (store, now) = (self.store, self.now);
-        let table = &store.tables[table];
+        let Some(table) = &store.tables[table] else { return false };
         self.is_doubtful |= table.is_full;
         for doubt in table.partial_rows(now) {
             if self.report_possible(columns, doubt.iter().map(Option::as_ref), env, found) {
@@ -306,12 +313,11 @@ impl<'a> Solver<'a> {
                 Quantity::compute(*sign, &left, &right)
             }
             PlannedAmount::AggregateTable { table, group } => {
-                let table = &self.store.tables[*table];
                 let key = group.iter().map(|slot| env[*slot]);
-                if key.clone().any(|value| value.is_none()) {
-                    return Quantity::Unknown;
+                match &self.store.tables[*table] {
+                    Some(table) if key.clone().all(|value| value.is_some()) => table.quantity(key.flatten(), self.now),
+                    _ => Quantity::Unknown,
                 }
-                table.quantity(key.flatten(), self.now)
             }
         }
     }

@@ -12,26 +12,29 @@ use crate::value::Value;
 /// The past of one trace, as far as one formula needs it.
 #[derive(Clone, Debug)]
 pub(crate) struct DataStore {
-    pub(super) tables: Vec<Table>,
+    /// The tables of the formula, by their numbers. A table of rows is none before its first row: most traces never have
+    /// one in most tables.
+    pub(super) tables: Box<[Option<Box<Table>>]>,
     /// Whether it exceeded its limit: every position is unknown from then on.
     pub(super) is_full: bool,
     /// The most rows and occurrences that it keeps.
     pub(super) most: usize,
     /// The last position at which it is unknown whether the formula is violated.
     pub(super) undetermined_at: Option<u64>,
-    /// A buffer of rows, and whether each is only possible; empty between positions.
+}
+
+/// Buffers that every position reuses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DataScratch {
+    /// Rows, and whether each is only possible; empty between positions.
     pub(super) made: Vec<(RowValues, bool)>,
 }
 
 impl DataStore {
     pub(super) fn new(plans: &[TablePlan], most: usize) -> DataStore {
-        DataStore {
-            tables: plans.iter().map(Table::new).collect(),
-            is_full: false,
-            most,
-            undetermined_at: None,
-            made: Vec::new(),
-        }
+        // The aggregate of a group without occurrences depends on its kind, which the table knows.
+        let table = |plan: &TablePlan| plan.is_aggregate().then(|| Box::new(Table::new(plan)));
+        DataStore { tables: plans.iter().map(table).collect(), is_full: false, most, undetermined_at: None }
     }
 
     /// Whether it exceeded its limit.
@@ -46,16 +49,16 @@ impl DataStore {
 
     /// Returns how many rows and occurrences are kept.
     pub(crate) fn len(&self) -> usize {
-        self.tables.iter().map(Table::len).sum()
+        self.tables.iter().flatten().map(|table| table.len()).sum()
     }
 
     /// Prefetches the rows that these values will look up.
     pub(crate) fn prefetch(&self, values: &[&Value]) -> u64 {
-        if self.tables.iter().all(|table| table.len() < MIN_PREFETCH_KEYS) {
+        if self.tables.iter().flatten().all(|table| table.len() < MIN_PREFETCH_KEYS) {
             return 0;
         }
         let hashes: Vec<u32> = values.iter().map(|value| hash_key(std::iter::once(*value))).collect();
-        self.tables.iter().fold(0, |sum, table| sum.wrapping_add(table.prefetch(&hashes)))
+        self.tables.iter().flatten().fold(0, |sum, table| sum.wrapping_add(table.prefetch(&hashes)))
     }
 }
 
@@ -68,7 +71,8 @@ pub(crate) struct SavedDataStore {
 
 impl DataStore {
     pub(crate) fn save(&self) -> SavedDataStore {
-        SavedDataStore { tables: self.tables.iter().map(Table::save).collect(), is_full: self.is_full }
+        let save = |table: &Option<Box<Table>>| table.as_deref().map_or_else(SavedTable::default, Table::save);
+        SavedDataStore { tables: self.tables.iter().map(save).collect(), is_full: self.is_full }
     }
 
     /// Returns the store from data; none if the data is not of this formula.
@@ -79,7 +83,11 @@ impl DataStore {
         }
         store.is_full = saved.is_full;
         let tables = data.tables.iter().zip(&saved.tables);
-        store.tables = tables.map(|(plan, saved)| Table::load(plan, saved)).collect::<Option<_>>()?;
+        let load = |(plan, saved): (&TablePlan, &SavedTable)| match saved.is_empty() && !plan.is_aggregate() {
+            true => Some(None),
+            false => Some(Some(Box::new(Table::load(plan, saved)?))),
+        };
+        store.tables = tables.map(load).collect::<Option<_>>()?;
         Some(store)
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Table {
     indexes: Vec<RowIndex>,
     /// The stamps of rows, for tables with an upper bound.
     queue: VecDeque<(Stamp, u32)>,
-    pub(super) gathered: Option<AggregateTable>,
+    pub(super) gathered: Option<Box<AggregateTable>>,
     /// Possible rows, with their known values.
     doubts: VecDeque<(Stamp, PartialRow)>,
     pub(super) is_full: bool,
@@ -50,12 +50,18 @@ const MAX_PARTIAL_ROWS: usize = 256;
 /// A row as data: its values and its stamps.
 type SavedRow = (Vec<Value>, Vec<RowStamp>);
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedTable {
     rows: Vec<SavedRow>,
     gathered: Option<SavedAggregateTable>,
     doubts: Vec<(Stamp, PartialRow)>,
     is_full: bool,
+}
+
+impl SavedTable {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == SavedTable::default()
+    }
 }
 
 impl RowIndex {
@@ -68,12 +74,9 @@ impl RowIndex {
 
 impl Table {
     pub(super) fn new(plan: &TablePlan) -> Table {
-        let interval = match &plan.kind {
-            TableKind::Once(interval) | TableKind::Since(interval, _) | TableKind::Gather { interval, .. } => *interval,
-            TableKind::Previous => Interval::Steps { from: 1, to: Some(1) },
-        };
+        let interval = plan.interval();
         let gathered = match &plan.kind {
-            TableKind::Gather { kind, interval, group } => Some(AggregateTable::new(*kind, *interval, *group)),
+            TableKind::Gather { kind, group, .. } => Some(Box::new(AggregateTable::new(*kind, interval, *group))),
             _ => None,
         };
         let index = |mask: &u32| RowIndex { mask: *mask, first: KeyTable::default(), next: Vec::new() };
@@ -91,7 +94,12 @@ impl Table {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.by_values.len() + self.gathered.as_ref().map_or(0, AggregateTable::len)
+        self.by_values.len() + self.gathered.as_ref().map_or(0, |gathered| gathered.len())
+    }
+
+    /// Whether the bound has a lower end, which a later occurrence reaches later than an earlier one.
+    fn needs_older(&self) -> bool {
+        !matches!(self.interval, Interval::Steps { from: 0, .. } | Interval::Time { from: Span(0), .. })
     }
 
     /// Returns the partial rows within the bound.
@@ -102,6 +110,13 @@ impl Table {
 
     /// Adds a possible row of which some values are unknown.
     pub(super) fn add_partial_row(&mut self, doubt: PartialRow, now: Stamp) {
+        // A row that an earlier one stands for adds nothing, as long as the earlier one stays.
+        let is_covered_by =
+            |other: &PartialRow| other.iter().zip(&doubt).all(|(other, value)| other.is_none() || other == value);
+        let is_lasting = !self.interval.has_end() && !self.needs_older();
+        if is_lasting && self.doubts.iter().any(|(_, other)| is_covered_by(other)) {
+            return;
+        }
         if self.doubts.len() < MAX_PARTIAL_ROWS {
             self.doubts.push_back((now, doubt));
         } else if let Some((stamp, last)) = self.doubts.back_mut() {
@@ -181,8 +196,7 @@ impl Table {
         }
         let place = match self.find_row(values.iter()) {
             Some(place) => {
-                let needs_older =
-                    !matches!(self.interval, Interval::Steps { from: 0, .. } | Interval::Time { from: Span(0), .. });
+                let needs_older = self.needs_older();
                 if let Some(row) = &mut self.rows[place as usize] {
                     row.add(made, needs_older);
                 }
@@ -198,6 +212,10 @@ impl Table {
     fn insert(&mut self, row: Row) -> u32 {
         let place = self.free.pop().unwrap_or(self.rows.len() as u32);
         if place as usize == self.rows.len() {
+            if self.rows.is_empty() {
+                // Many tables never have a second row.
+                self.rows.reserve_exact(1);
+            }
             self.rows.push(None);
             self.indexes.iter_mut().for_each(|index| index.next.push(END_OF_CHAIN));
         }
@@ -276,7 +294,7 @@ impl Table {
             self.iter().map(|(_, row)| (row.values.to_vec(), row.times().collect())).collect();
         // Sorted, so that equal pasts give equal data.
         rows.sort();
-        let gathered = self.gathered.as_ref().map(AggregateTable::save);
+        let gathered = self.gathered.as_ref().map(|gathered| gathered.save());
         SavedTable { rows, gathered, doubts: self.doubts.iter().cloned().collect(), is_full: self.is_full }
     }
 

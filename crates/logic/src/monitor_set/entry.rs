@@ -6,6 +6,7 @@ use super::Conclusion;
 use crate::after::After;
 use crate::bindings::Bindings;
 use crate::cache::Cache;
+use crate::data::DataScratch;
 use crate::monitor::Monitor;
 use crate::observation::{Name, Observation};
 use crate::population::BindingVerdict;
@@ -35,6 +36,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asker {
     pub(crate) monitor: u32,
+    /// The letter bit, or the number of the name in a formula about data.
     pub(crate) bit: u8,
     /// Whether any values match and there is no binding: the bit is set without reading the fact.
     pub(crate) bare: bool,
@@ -69,6 +71,7 @@ pub(crate) struct Scratch {
     /// The sum of what was prefetched; it keeps the compiler from dropping the reads.
     pub(crate) prefetch: u64,
     pub(crate) bindings: Vec<BindingVerdict>,
+    pub(crate) data: DataScratch,
     pub(crate) decided: Vec<Conclusion>,
 }
 

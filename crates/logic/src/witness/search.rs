@@ -120,6 +120,9 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         if !self.decides() {
             self.kept.fill(AtomSet::MAX);
         }
+        if !self.engine.has_residuals() {
+            self.leave_out_atoms();
+        }
         self.minimise();
         let mut basis = WitnessBasis::Proof;
         if self.budget.is_exhausted() {
@@ -205,6 +208,20 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         }
     }
 
+    /// Leaves out atoms everywhere, or else everywhere but at the last entry. Without residuals no entry was left out so
+    /// far. Most facts of a formula about data matter at no entry, and each entry with a fact that matters is a piece.
+    fn leave_out_atoms(&mut self) {
+        let all = 0..self.entries.len();
+        for atom in 0..self.atoms.len().min(AtomSet::BITS as usize) {
+            if self.budget.is_exhausted() {
+                return;
+            }
+            if !self.can_do_without(all.clone(), atom) && all.len() > 1 {
+                self.can_do_without(0..all.len() - 1, atom);
+            }
+        }
+    }
+
     /// Returns the entries at which some atom holds, each as one piece, and the stretches between them.
     fn split_pieces(&self) -> Vec<Range<usize>> {
         let mut pieces: Vec<Range<usize>> = Vec::new();
@@ -217,15 +234,24 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         pieces
     }
 
-    /// Whether no atom holds at an entry. Facts that no atom asks for were removed before.
+    /// Whether no atom holds at an entry, or none that is kept if atoms were left out. Facts that no atom asks for were
+    /// removed before.
     fn is_empty(&self, entry: usize) -> bool {
         match self.entries[entry] {
             Entry::Position(content, _) => {
                 let facts = &self.contents[content as usize];
-                facts.known.is_empty() && facts.unknown.is_empty()
+                let is_asked = |fact: &Fact| {
+                    self.engine.has_residuals() || self.kept_atoms(self.kept[entry]).any(|(_, atom)| fits(atom, fact))
+                };
+                facts.unknown.is_empty() && !facts.known.iter().any(is_asked)
             }
             Entry::Tick(_) => true,
         }
+    }
+
+    /// Returns the atoms of a set, with their places.
+    fn kept_atoms(&self, kept: AtomSet) -> impl Iterator<Item = (usize, &Atom)> {
+        self.atoms.iter().enumerate().filter(move |(place, _)| is_kept_atom(*place, kept))
     }
 
     fn is_kept(&self, piece: &Range<usize>, atom: usize) -> bool {
@@ -332,8 +358,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
             }
             let Entry::Position(content, _) = self.entries[entry] else { continue };
             position += 1;
-            let is_kept = |place: usize| AtomSet::BITS as usize <= place || kept >> place & 1 == 1;
-            let atoms: Vec<&Atom> = self.atoms.iter().enumerate().filter(|it| is_kept(it.0)).map(|it| it.1).collect();
+            let atoms: Vec<&Atom> = self.kept_atoms(kept).map(|(_, atom)| atom).collect();
             if kept == 0 || atoms.is_empty() {
                 continue;
             }
@@ -358,9 +383,14 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     }
 }
 
+/// Whether an atom is in a set. Atoms beyond the last bit always are.
+fn is_kept_atom(place: usize, kept: AtomSet) -> bool {
+    AtomSet::BITS as usize <= place || kept >> place & 1 == 1
+}
+
 /// Returns the facts of a position, with every atom unknown that is not kept.
 fn mask_facts(facts: &Facts, atoms: &[Atom], kept: AtomSet) -> Facts {
-    let is_kept = |place: usize| AtomSet::BITS as usize <= place || kept >> place & 1 == 1;
+    let is_kept = |place: usize| is_kept_atom(place, kept);
     let matters = |fact: &&Fact| atoms.iter().enumerate().any(|(place, atom)| is_kept(place) && fits(atom, fact));
     let known: Vec<Fact> = facts.known.iter().filter(matters).cloned().collect();
     let mut unknown = facts.unknown.clone();

@@ -6,6 +6,7 @@
 
 mod belief;
 mod belief_bindings;
+mod catch_up;
 mod generate;
 mod may_break;
 mod missing;
