@@ -84,6 +84,8 @@ mod tests {
             raw_ece: 0.2,
             log_loss: 0.3,
             raw_log_loss: 0.4,
+            shift_error: 0.1,
+            brier_error: 0.1,
             passed: false,
         }
     }

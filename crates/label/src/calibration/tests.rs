@@ -82,7 +82,9 @@ fn chance_of_rare_fact_has_own_base_rate() {
 fn chance_is_missing_with_too_few_examples() {
     let calibration = fit(&Simulation { answers: 60, ..SOURCE }.draw("angry", None));
     assert_eq!(chance(&calibration, AnswerValue::Yes, None, None), None);
-    assert_eq!(calibration.too_few().collect::<Vec<_>>(), [("angry", 60)]);
+    let (fact, shortage) = calibration.too_few().next().unwrap();
+    assert_eq!((fact, shortage.examples()), ("angry", 60));
+    assert!(shortage.to_string().contains("true to check"), "{shortage}");
     assert!(!calibration.has_passed("angry"));
 }
 
