@@ -416,6 +416,9 @@ fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
     }
     for answer in &event.answers {
         if let Some(name) = plan.id(&answer.fact.name) {
+            if answer.is_suspended() {
+                labels.suspended.push(name);
+            }
             opinions.add_answer(name, answer);
         }
     }

@@ -1,10 +1,11 @@
 //! The state of one session: where every property is, what later facts depend on, and what was violated so far.
 
-use lictor_logic::{Belief, TraceState};
+use lictor_logic::TraceState;
 
 use crate::identity::Identity;
 use crate::label::{Context, Notes, Whose};
 use crate::monitor_group::{Violation, Violations};
+use crate::risk::Beliefs;
 
 /// The state of a session for every property. It keeps no trail: [`Session`](crate::session::Session) does, for
 /// witnesses.
@@ -14,7 +15,7 @@ pub struct SessionState {
     pub(crate) judge: Identity,
     pub(crate) standing: TraceState,
     /// The beliefs of the properties with a risk.
-    pub(crate) beliefs: Box<[Belief]>,
+    pub(crate) beliefs: Beliefs,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,

@@ -96,7 +96,7 @@ pub use after::After;
 pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
 pub use arena::{Arena, Node};
 pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
-pub use belief::{Belief, BeliefError, BeliefMonitor, BeliefSnapshot, FactInfluence};
+pub use belief::{Belief, BeliefError, BeliefMonitor, BeliefSnapshot, BindingRisk, FactInfluence};
 pub use cache::{CacheLimits, CacheUse};
 pub use chance::{Chance, ChanceError, ChanceRange, Choice};
 pub use check::{Check, check};
