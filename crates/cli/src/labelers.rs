@@ -27,7 +27,11 @@ pub(crate) fn open_for_logs(args: &AnswerArgs, policy: &Policy) -> anyhow::Resul
         options = options.offline();
     }
     if let Some(path) = &args.answers {
-        ensure!(!args.no_ask || path.exists(), "--no-ask: there are no answers in {}", path.display());
+        ensure!(
+            !args.no_ask || path.exists(),
+            "there are no answers in {}, and no labeler is asked\nhint: `lictor audit --answers FILE` writes one",
+            path.display()
+        );
         options = options.store(Arc::new(open_file(path)?));
     }
     let mut opened = open_with(policy, &options)?;
@@ -36,6 +40,11 @@ pub(crate) fn open_for_logs(args: &AnswerArgs, policy: &Policy) -> anyhow::Resul
         opened.labelers = opened.labelers.without_asking();
     }
     Ok(opened)
+}
+
+/// Opens the labelers of a policy for logs, without asking them: only answers in the logs and in the file count.
+pub(crate) fn open_without_asking(answers: Option<&Path>, policy: &Policy) -> anyhow::Result<OpenedLabelers> {
+    open_for_logs(&AnswerArgs { answers: answers.map(Path::to_path_buf), no_ask: true }, policy)
 }
 
 fn open_file(path: &Path) -> anyhow::Result<AnswerFile> {

@@ -157,6 +157,11 @@ impl Labelers {
         self
     }
 
+    /// Whether any of them could be asked, even if they are [silent](Labelers::without_asking).
+    pub fn has_asked(&self) -> bool {
+        self.list.iter().any(|(_, labeler)| labeler.is_asked())
+    }
+
     /// Whether there is a labeler of that name, which is asked.
     pub fn has(&self, name: &str) -> bool {
         !self.is_silent && self.list.iter().any(|(known, labeler)| known == name && labeler.is_asked())

@@ -4,6 +4,7 @@ mod bulk;
 mod coverage;
 pub mod decision;
 pub mod finding;
+mod grounds;
 pub mod guard;
 mod history_set;
 mod history_times;

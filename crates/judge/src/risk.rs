@@ -10,7 +10,8 @@
 use std::sync::Arc;
 
 use lictor_logic::{
-    After, Belief, BeliefMonitor, BeliefSnapshot, BindingRisk, Chance, ChanceRange, Fact, Facts, Time, Value,
+    After, Belief, BeliefMonitor, BeliefSnapshot, BindingRisk, Chance, ChanceRange, Choice, Fact, FactInfluence, Facts,
+    Time, Value,
 };
 
 use crate::finding::DecidedBy;
@@ -131,6 +132,12 @@ impl RiskGroup {
     pub(crate) fn risk_at_end(&self, beliefs: &[Option<Belief>], property: usize) -> Option<(ChanceRange, Chance)> {
         let (it, belief) = self.properties.iter().zip(beliefs).find(|(it, _)| it.property == property)?;
         Some((it.monitor.risk_at_end(belief.as_ref()?), it.threshold))
+    }
+
+    /// Returns the influence of each answer of a trace on a property; none if it has no risk, or has quantifiers.
+    pub(crate) fn find_influences(&mut self, property: usize, trace: &[(Facts, Vec<Choice>)]) -> Vec<FactInfluence> {
+        let known = self.properties.iter_mut().find(|it| it.property == property);
+        known.and_then(|it| it.monitor.find_influences(trace)).unwrap_or_default()
     }
 
     /// Returns beliefs as data that survives a restart, by the names of their properties.
