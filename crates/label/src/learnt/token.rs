@@ -220,6 +220,16 @@ mod tests {
         assert_eq!(starts, [(true, false), (false, false), (true, false), (true, true)]);
     }
 
+    /// Each of these would take minutes if the run were searched at each of its words.
+    #[test]
+    fn tokens_of_one_long_run_are_all_found() {
+        for (part, words) in [("x\u{301}", 1), ("忽", 1), ("a-", 1), ("a@", 1), ("\u{301}", 0)] {
+            let count = 100_000 / part.len();
+            let normal = NormalText::new(&part.repeat(count));
+            assert_eq!(split(&normal).len(), words * count, "{part:?}");
+        }
+    }
+
     #[test]
     fn tokens_of_odd_texts_end() {
         for text in ["", "....", "'", "a'", "@", "a@", "\u{300}", "１２", &"x".repeat(5000), "0.", "0.a", "\n\n"] {
