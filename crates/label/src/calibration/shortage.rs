@@ -67,12 +67,12 @@ mod tests {
 
     #[test]
     fn shortage_counts_missing_examples_by_half() {
-        let shortage = ExampleShortage { fitted: (3, 900), checked: (29, 0) };
+        let shortage = ExampleShortage { fitted: (3, 900), checked: (49, 0) };
         assert!(shortage.is_short());
         assert_eq!(
             (shortage.examples(), shortage.to_string().as_str()),
-            (932, "missing: 7 true to fit, 1 true to check, 30 false to check")
+            (952, "missing: 7 true to fit, 1 true to check, 50 false to check")
         );
-        assert!(!ExampleShortage { fitted: (10, 10), checked: (30, 30) }.is_short());
+        assert!(!ExampleShortage { fitted: (10, 10), checked: (50, 50) }.is_short());
     }
 }

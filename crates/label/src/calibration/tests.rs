@@ -188,7 +188,7 @@ fn sound_calibration_mostly_passes() {
 #[test]
 fn labeler_without_errors_passes() {
     for odds_factor in [None, Some(1.0), Some(10.0)] {
-        let source = Simulation { answers: 400, distance: 20.0, odds_factor, ..SOURCE };
+        let source = Simulation { answers: 800, distance: 20.0, odds_factor, ..SOURCE };
         let calibration = fit(&source.draw("angry", None));
         let check = &calibration.facts["angry"].check;
         assert!(check.passed && check.brier < 1e-3, "{odds_factor:?} {check:#?}");
