@@ -1,11 +1,10 @@
 //! The state of one session: where every property is, what later facts depend on, and what was violated so far.
 
-use lictor_logic::TraceState;
+use lictor_logic::{Belief, TraceState};
 
 use crate::identity::Identity;
 use crate::label::{Context, Notes, Whose};
 use crate::monitor_group::{Violation, Violations};
-use crate::risk::Beliefs;
 
 /// The state of a session for every property. It keeps no trail: [`Session`](crate::session::Session) does, for
 /// witnesses.
@@ -14,8 +13,8 @@ pub struct SessionState {
     /// The judge that it belongs to: the numbers of its states mean something else to every other one.
     pub(crate) judge: Identity,
     pub(crate) standing: TraceState,
-    /// The beliefs of the properties with a risk.
-    pub(crate) beliefs: Beliefs,
+    /// The beliefs of the properties with a risk; none of a property that is read plainly.
+    pub(crate) beliefs: Box<[Option<Belief>]>,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,

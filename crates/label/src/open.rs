@@ -292,3 +292,6 @@ fn limits(policy: &Policy, calls_per_hour: Option<u64>) -> BudgetLimits {
 fn duration(span: Span) -> Duration {
     Duration::from_nanos(span.0)
 }
+
+#[cfg(test)]
+mod tests;
