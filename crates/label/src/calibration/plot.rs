@@ -91,9 +91,9 @@ impl FactCheck {
             );
         }
         let verdict = if self.passed { "passed" } else { "did not pass" };
-        _ = write!(
+        _ = writeln!(
             svg,
-            "<text x=\"{left}\" y=\"{}\">{} answers in {} bins with 95 % bars; {verdict}</text></svg>\n",
+            "<text x=\"{left}\" y=\"{}\">{} answers in {} bins with 95 % bars; {verdict}</text></svg>",
             bottom + 52.0,
             self.examples,
             self.bins.len(),
