@@ -31,7 +31,7 @@ fn missing_labeler_files_name_command_that_writes_them() {
 }
 
 #[test]
-fn wrong_labeler_files_are_named_as_what_they_are() {
+fn wrong_labeler_file_is_named_by_kind() {
     let folder = tempfile::tempdir().unwrap();
     let model = LabelModel::injection().unwrap();
     std::fs::write(folder.path().join("model.json"), model.to_text()).unwrap();
