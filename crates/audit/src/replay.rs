@@ -158,6 +158,7 @@ fn replay_session(
     let (title, file) = (closed.report.name.clone(), Arc::clone(&closed.report.file));
     // The first pass asked what was open; here the same answers count.
     let judged: RefCell<Vec<Event>> = RefCell::default();
+    let keeps_events = options.noise || judge.properties().iter().any(|property| property.risk.is_some());
     let observe_answered = |session: &mut Session, judge: &mut Judge, event: &Event| {
         let event = match &options.answers {
             None => Cow::Borrowed(event),
@@ -167,7 +168,7 @@ fn replay_session(
             }
         };
         let findings = session.observe_alone(judge, &event)?;
-        if options.noise {
+        if keeps_events {
             judged.borrow_mut().push(event.into_owned());
         }
         Ok::<Vec<Finding>, SessionError>(findings)
@@ -218,7 +219,9 @@ fn replay_session(
         findings.append(&mut session.tick(judge, now)?);
     }
     findings.append(&mut session.finish(judge)?);
-    let noise = if options.noise { find_noise(judge, &judged.take(), &findings)? } else { Vec::new() };
+    let judged = judged.take();
+    judge.add_grounds(&judged, &mut findings);
+    let noise = if options.noise { find_noise(judge, &judged, &findings)? } else { Vec::new() };
     Ok((findings, noise))
 }
 

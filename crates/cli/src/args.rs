@@ -426,6 +426,10 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) join: Vec<String>,
 
+    /// File with answers of labelers, written by `lictor audit --answers`; no labeler is asked
+    #[arg(long, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+
     /// Exit with 2 if more than this share of the log could not be read, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     pub(crate) max_faults: f64,

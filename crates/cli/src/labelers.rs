@@ -8,8 +8,11 @@ use anyhow::{Context, ensure};
 use lictor::audit::AnswerBook;
 use lictor::event::labeler::Labelers;
 use lictor::policy::Policy;
+use lictor_gateway::StoredDrift;
 use lictor_label::cache::AnswerFile;
 use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
+
+use lictor_store::Store;
 
 use crate::args::AnswerArgs;
 use crate::{complaint, policies};
@@ -24,7 +27,11 @@ pub(crate) fn open_for_logs(args: &AnswerArgs, policy: &Policy) -> anyhow::Resul
         options = options.offline();
     }
     if let Some(path) = &args.answers {
-        ensure!(!args.no_ask || path.exists(), "--no-ask: there are no answers in {}", path.display());
+        ensure!(
+            !args.no_ask || path.exists(),
+            "there are no answers in {}, and no labeler is asked\nhint: `lictor audit --answers FILE` writes one",
+            path.display()
+        );
         options = options.store(Arc::new(open_file(path)?));
     }
     let mut opened = open_with(policy, &options)?;
@@ -33,6 +40,11 @@ pub(crate) fn open_for_logs(args: &AnswerArgs, policy: &Policy) -> anyhow::Resul
         opened.labelers = opened.labelers.without_asking();
     }
     Ok(opened)
+}
+
+/// Opens the labelers of a policy for logs, without asking them: only answers in the logs and in the file count.
+pub(crate) fn open_without_asking(answers: Option<&Path>, policy: &Policy) -> anyhow::Result<OpenedLabelers> {
+    open_for_logs(&AnswerArgs { answers: answers.map(Path::to_path_buf), no_ask: true }, policy)
 }
 
 fn open_file(path: &Path) -> anyhow::Result<AnswerFile> {
@@ -45,9 +57,10 @@ fn open_file(path: &Path) -> anyhow::Result<AnswerFile> {
     Ok(file)
 }
 
-/// Opens the labelers of a policy for events as they happen.
-pub(crate) fn open_live(policy: &Policy) -> anyhow::Result<Labelers> {
-    Ok(open_with(policy, &OpenOptions::default().live())?.labelers)
+/// Opens the labelers of a policy for events as they happen. The store keeps the counts of drift.
+pub(crate) fn open_live(policy: &Policy, store: &Arc<dyn Store>) -> anyhow::Result<Labelers> {
+    let drift = Arc::new(StoredDrift::new(Arc::clone(store)));
+    Ok(open_with(policy, &OpenOptions::default().live().drift_store(drift))?.labelers)
 }
 
 fn open_with(policy: &Policy, options: &OpenOptions) -> anyhow::Result<OpenedLabelers> {
@@ -66,7 +79,15 @@ pub(crate) fn note_asked(opened: &OpenedLabelers, book: &AnswerBook) {
 /// Warns of questions without an answer.
 pub(crate) fn warn_of_failures(opened: &OpenedLabelers) {
     for (name, counts) in opened.counts() {
-        let failures: Vec<String> = counts.failures().map(|(why, count)| format!("{count} {}", why.name())).collect();
+        let mut failures: Vec<String> =
+            counts.failures().map(|(why, count)| format!("{count} {}", why.name())).collect();
+        if counts.unclear > 0 {
+            let replies = [(counts.unread_replies, "cannot be read"), (counts.wrong_controls, "fail the control")];
+            let replies = replies.iter().filter(|(count, _)| *count > 0);
+            let replies: Vec<String> = replies.map(|(count, what)| format!("{count} replies {what}")).collect();
+            let why = if replies.is_empty() { String::new() } else { format!(" ({})", replies.join(", ")) };
+            failures.push(format!("{} unclear{why}", counts.unclear));
+        }
         if !failures.is_empty() {
             let failures = failures.join(", ");
             complaint::warn(&format!("{name}: questions without an answer, which count as unknown: {failures}"));

@@ -23,7 +23,7 @@ const LEDGER_RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// timeout.
 pub(crate) fn open(args: &WardenArgs, policy: &Policy, timeout: Duration) -> anyhow::Result<Warden> {
     let (store, ledger) = open_stores(args, timeout)?;
-    Ok(Warden::open(guard(args, policy)?, store, ledger, options(args, policy))?)
+    Ok(Warden::open(guard(args, policy, &store)?, store, ledger, options(args, policy))?)
 }
 
 /// Opens the store and the ledger of the arguments.
@@ -72,11 +72,11 @@ fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result
     Ok(Ledger::open_or_create(folder, origin, lictor_ledger::LedgerOptions::new(jiff::Timestamp::now))?)
 }
 
-/// Returns a guard for a policy, with the options of the arguments.
-pub(crate) fn guard(args: &WardenArgs, policy: &Policy) -> anyhow::Result<Guard> {
+/// Returns a guard for a policy, with the options of the arguments. The store keeps the counts of drift.
+fn guard(args: &WardenArgs, policy: &Policy, store: &Arc<dyn Store>) -> anyhow::Result<Guard> {
     let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
     let foresight = Foresight::open(&judge, policy).map_err(|problem| policies::unusable(&[*problem]))?;
-    let labelers = labelers::open_live(policy)?;
+    let labelers = labelers::open_live(policy, store)?;
     Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers).foreseeing(foresight))
 }
 

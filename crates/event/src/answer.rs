@@ -25,7 +25,13 @@ pub struct Answer {
     pub by: Option<Text>,
     /// The hash of everything that the answer depends on: equal keys are one random variable.
     pub key: Option<Text>,
+    /// Why the labeler did not answer, such as `timeout`, or why the answer has no chance, such as [`DRIFT`].
+    pub why: Option<Text>,
 }
+
+/// Why an answer has no chance although its labeler is calibrated: live answers are no longer like those of the sample.
+/// Properties with a risk then read the answers about the fact plainly.
+pub const DRIFT: &str = "drift";
 
 /// The content of an answer.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
@@ -63,7 +69,7 @@ impl AnswerValue {
 impl Answer {
     /// Returns an answer without a score and without a labeler's name.
     pub fn new(fact: Fact, says: AnswerValue) -> Answer {
-        Answer { fact, says, score: None, chance: None, by: None, key: None }
+        Answer { fact, says, score: None, chance: None, by: None, key: None, why: None }
     }
 
     /// Returns the answer with the labeler's name and version.
@@ -71,6 +77,18 @@ impl Answer {
     pub fn by(mut self, labeler: &str) -> Answer {
         self.by = Some(labeler.into());
         self
+    }
+
+    /// Returns the answer with the reason why it is none, or has no chance.
+    #[must_use]
+    pub fn because(mut self, why: &str) -> Answer {
+        self.why = Some(why.into());
+        self
+    }
+
+    /// Whether its chance is suspended, because live answers drifted away from those of the sample.
+    pub fn is_suspended(&self) -> bool {
+        self.chance.is_none() && self.why.as_deref() == Some(DRIFT)
     }
 
     /// Reads an answer in the line format; the error says what is wrong with it.
@@ -94,7 +112,15 @@ impl Answer {
         if chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
             return Err("`chance` must be from 0 to 1".to_owned());
         }
-        Ok(Answer { fact, says, score: number("score")?, chance, by: text("by")?, key: text("key")? })
+        Ok(Answer {
+            fact,
+            says,
+            score: number("score")?,
+            chance,
+            by: text("by")?,
+            key: text("key")?,
+            why: text("why")?,
+        })
     }
 
     /// Returns it in the line format.
@@ -107,7 +133,7 @@ impl Answer {
                 object.insert(key, Json::Number(Number::Float(value)));
             }
         }
-        for (key, value) in [("by", &self.by), ("key", &self.key)] {
+        for (key, value) in [("by", &self.by), ("key", &self.key), ("why", &self.why)] {
             if let Some(value) = value {
                 object.insert(key, value.clone());
             }
@@ -126,8 +152,7 @@ mod tests {
 
     #[test]
     fn answer_survives_writing_and_reading() {
-        let text =
-            r#"{"fact":"paid(\"alice\",3)","says":"unclear","score":0.5,"chance":0.25,"by":"small@1","key":"c0ffee"}"#;
+        let text = r#"{"fact":"paid(\"alice\",3)","says":"unclear","score":0.5,"chance":0.25,"by":"small@1","key":"c0ffee","why":"unread_reply"}"#;
         let answer = read(text).unwrap();
         assert_eq!(
             (answer.says, answer.chance, answer.by.as_deref()),

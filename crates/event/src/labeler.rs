@@ -35,6 +35,7 @@ use std::sync::Arc;
 use lictor_json::Text;
 use lictor_logic::Fact;
 
+use crate::answer::DRIFT;
 use crate::{Answer, AnswerValue, Event};
 
 /// Answers questions about events.
@@ -156,6 +157,11 @@ impl Labelers {
         self
     }
 
+    /// Whether any of them could be asked, even if they are [silent](Labelers::without_asking).
+    pub fn has_asked(&self) -> bool {
+        self.list.iter().any(|(_, labeler)| labeler.is_asked())
+    }
+
     /// Whether there is a labeler of that name, which is asked.
     pub fn has(&self, name: &str) -> bool {
         !self.is_silent && self.list.iter().any(|(known, labeler)| known == name && labeler.is_asked())
@@ -166,7 +172,11 @@ impl Labelers {
     pub fn complete(&self, event: &mut Event) {
         if !event.answers.is_empty() {
             event.answers.retain(|answer| !answer.by.as_deref().is_some_and(|by| self.has(name_of(by))));
-            event.answers.iter_mut().for_each(|answer| answer.chance = None);
+            for answer in &mut event.answers {
+                answer.chance = None;
+                // Only the labeler itself knows whether its answers drift.
+                answer.why.take_if(|why| why == DRIFT);
+            }
             self.list.iter().for_each(|(_, labeler)| labeler.complete(event));
         }
     }
@@ -180,7 +190,10 @@ impl Labelers {
             let Some(window) = window else { continue };
             let before = &before[before.len().saturating_sub(window)..];
             let inquiry = Inquiry::new(event, &asked).of_tenant(tenant).after(before);
-            let given = catch_unwind(AssertUnwindSafe(|| labeler.answer(&inquiry))).unwrap_or_default();
+            let (given, why) = match catch_unwind(AssertUnwindSafe(|| labeler.answer(&inquiry))) {
+                Ok(given) => (given, "no_answer"),
+                Err(_) => (Vec::new(), "panicked"),
+            };
             let answers = asked.into_iter().map(|Question { fact, .. }| {
                 let mut own = given.iter().filter(|answer| answer.fact == fact);
                 match (own.next(), own.next()) {
@@ -189,7 +202,7 @@ impl Labelers {
                         None => answer.clone().by(labeler.version()),
                     },
                     // No answer, or several, which leaves it open which one counts.
-                    _ => Answer::new(fact, AnswerValue::Failed).by(labeler.version()),
+                    _ => Answer::new(fact, AnswerValue::Failed).by(labeler.version()).because(why),
                 }
             });
             event.answers.extend(answers.collect::<Vec<_>>());
@@ -240,8 +253,10 @@ mod tests {
             |_| vec![Answer::new(Fact::new("other", []), AnswerValue::Yes)],
             |_| [AnswerValue::Yes, AnswerValue::No].map(|says| Answer::new(threatens(), says)).into(),
         ];
-        for failure in failures {
-            assert_eq!(ask(failure, &[]), [Answer::new(threatens(), AnswerValue::Failed).by("scripted@1")]);
+        for (place, failure) in failures.into_iter().enumerate() {
+            let why = if place == 0 { "panicked" } else { "no_answer" };
+            let failed = Answer::new(threatens(), AnswerValue::Failed).by("scripted@1").because(why);
+            assert_eq!(ask(failure, &[]), [failed]);
         }
     }
 

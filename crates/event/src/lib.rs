@@ -19,7 +19,7 @@ pub mod record;
 mod record_time;
 mod time;
 
-pub use answer::{Answer, AnswerValue};
+pub use answer::{Answer, AnswerValue, DRIFT};
 pub use kind::Kind;
 pub use machine_turn::{is_machine_made, is_machine_turn};
 pub use record_time::{TIME_KEYS, find_history_time, find_time, find_unread_time, read_time};

@@ -80,7 +80,8 @@ async fn check_stores(gateway: &Arc<Gateway>) -> Result<(), Unavailable> {
 /// Returns the metrics. Clients can reach this endpoint too, so names of tenants are shown to operators only.
 fn metrics(gateway: &Gateway, headers: &HeaderMap) -> Response<AnswerBody> {
     let shows_tenants = gateway.config.tenants.is_empty() || permitted(gateway, headers).is_ok();
-    let mut response = Response::new(body::whole(gateway.metrics.text(shows_tenants)));
+    let text = gateway.metrics.text(shows_tenants) + &gateway.judges.label_metrics();
+    let mut response = Response::new(body::whole(text));
     response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain; version=0.0.4"));
     response
 }

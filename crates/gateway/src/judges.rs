@@ -3,15 +3,15 @@
 //! Each tenant's state has a prefix of its own in the store, so histories across sessions (of persons, of principals,
 //! of all) stay within the tenant. No tenant's events affect another's.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use lictor_event::labeler::Labelers;
-use lictor_event::{EXCHANGE, Event};
-use lictor_json::Json;
+use lictor_event::{Answer, EXCHANGE, Event};
+use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, GuardOptions, Preview, ReplyScores};
 use lictor_judge::{Foresight, Judge};
-use lictor_label::open::{OpenOptions, open_labelers};
+use lictor_label::calibrated::DriftStore;
+use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
 use lictor_store::{Store, StoreError};
@@ -25,7 +25,8 @@ use crate::clock::now;
 use crate::identity::EVERYBODY;
 use crate::sessions::MemorySave;
 use crate::start::{GatewayParts, StartError};
-use crate::telemetry::{Journal, Metrics, decision_line, late_line, shown_line};
+use crate::stored_drift::StoredDrift;
+use crate::telemetry::{Journal, Metrics, decision_line, drift_line, late_line, shown_line, write_label_metrics};
 use crate::tenant_store::TenantStore;
 use crate::unavailable::Unavailable;
 
@@ -52,7 +53,11 @@ pub(crate) struct Judges {
     ledger: Option<Arc<Ledger>>,
     active: RwLock<ActivePolicy>,
     /// Those who answer the questions of the active policy.
-    labelers: RwLock<Labelers>,
+    labelers: RwLock<Arc<OpenedLabelers>>,
+    /// Keeps the counts of drift.
+    drift_store: Arc<StoredDrift>,
+    /// The labelers and facts whose drift was logged.
+    drifted: Mutex<BTreeSet<(Text, Text)>>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
     journal: Journal,
@@ -74,7 +79,8 @@ impl Judges {
         // Requests and half-sent texts cannot wait for a reviewer.
         let options = options.asks(AskScope::Calls);
         let active = ActivePolicy::of(&policy);
-        let labelers = RwLock::new(open(&policy)?);
+        let drift_store = Arc::new(StoredDrift::new(Arc::clone(&store)));
+        let labelers = RwLock::new(open(&policy, &drift_store)?);
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
         let is_shadow = warden.watches;
@@ -101,6 +107,8 @@ impl Judges {
             ledger,
             active: RwLock::new(active),
             labelers,
+            drift_store,
+            drifted: Mutex::default(),
             options,
             metrics,
             journal,
@@ -170,23 +178,46 @@ impl Judges {
     /// Adds the answers of labelers to events of one session. They are asked without holding the warden, so that other
     /// sessions do not wait for them.
     async fn label(&self, tenant: &str, mut events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
-        let labelers = self.labelers.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if labelers.is_empty() {
+        let opened = self.opened();
+        if opened.labelers.is_empty() {
             return Ok(events);
         }
-        events.iter_mut().for_each(|event| labelers.complete(event));
+        events.iter_mut().for_each(|event| opened.labelers.complete(event));
         let mut open = self.ask(tenant, |warden, then| warden.questions(events, then)).await?;
         if open.iter().any(|(_, questions)| !questions.asked.is_empty()) {
-            let tenant = tenant.to_owned();
+            let (tenant, asked) = (tenant.to_owned(), Arc::clone(&opened));
             let asked = tokio::task::spawn_blocking(move || {
                 for (event, questions) in &mut open {
-                    labelers.answer(&tenant, event, &questions.before, &questions.asked);
+                    asked.labelers.answer(&tenant, event, &questions.before, &questions.asked);
                 }
                 open
             });
             open = asked.await.map_err(|error| Unavailable { reason: format!("labelers: {error}") })?;
         }
+        if open.iter().any(|(event, _)| event.answers.iter().any(Answer::is_suspended)) {
+            self.log_drift(&opened);
+        }
         Ok(open.into_iter().map(|(event, _)| event).collect())
+    }
+
+    fn opened(&self) -> Arc<OpenedLabelers> {
+        Arc::clone(&self.labelers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Logs the drift of each labeler and fact once.
+    fn log_drift(&self, opened: &OpenedLabelers) {
+        for (labeler, fact, _) in opened.drift().into_iter().filter(|(_, _, is_suspended)| *is_suspended) {
+            let mut drifted = self.drifted.lock().unwrap_or_else(PoisonError::into_inner);
+            if drifted.insert((labeler.clone(), fact.clone())) {
+                self.journal.say(&self.metrics, "drift", drift_line(&labeler, &fact));
+            }
+        }
+    }
+
+    /// Returns the metrics of the labelers as text.
+    pub(crate) fn label_metrics(&self) -> String {
+        let opened = self.opened();
+        write_label_metrics(&opened.drift(), &opened.counts())
     }
 
     /// Counts decisions, and logs those that a property objected to.
@@ -265,7 +296,7 @@ impl Judges {
     /// the new one, and keep their state of properties with the same formula.
     pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
         let next = ActivePolicy::of(policy);
-        let labelers = open(policy)?;
+        let labelers = open(policy, &self.drift_store)?;
         // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
@@ -277,6 +308,7 @@ impl Judges {
             changed.map_err(|unavailable| StartError::new(unavailable.reason))?;
         }
         *self.labelers.write().unwrap_or_else(PoisonError::into_inner) = labelers;
+        self.drifted.lock().unwrap_or_else(PoisonError::into_inner).clear();
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }
@@ -325,12 +357,13 @@ fn make_guard(policy: &Policy, options: GuardOptions) -> Result<Guard, StartErro
 }
 
 /// Opens the labelers of a policy.
-fn open(policy: &Policy) -> Result<Labelers, StartError> {
-    let opened = open_labelers(policy, &OpenOptions::default().live());
+fn open(policy: &Policy, drift: &Arc<StoredDrift>) -> Result<Arc<OpenedLabelers>, StartError> {
+    let drift: Arc<dyn DriftStore> = Arc::clone(drift) as _;
+    let opened = open_labelers(policy, &OpenOptions::default().live().drift_store(drift));
     let describe = |problems: Vec<lictor_policy::Problem>| {
         StartError::new(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     };
-    opened.map(|opened| opened.labelers).map_err(describe)
+    opened.map(Arc::new).map_err(describe)
 }
 
 /// Returns the id of the exchange that events came with.

@@ -6,13 +6,15 @@
 mod decision_line;
 mod histogram;
 mod journal;
+mod label_metrics;
 mod metrics;
 mod spans;
 mod stripped_log;
 mod tenant_counts;
 
-pub(crate) use decision_line::{approval_line, decision_line, late_line, shown_line};
+pub(crate) use decision_line::{approval_line, decision_line, drift_line, late_line, shown_line};
 pub use journal::Journal;
+pub(crate) use label_metrics::write_label_metrics;
 pub(crate) use metrics::{Metrics, Outcome, RouteLabel};
 pub(crate) use spans::{Span, Spans};
 pub(crate) use stripped_log::StrippedLog;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lictor_logic::{ChanceRange, Time, Value, WitnessBasis};
 use sha2::{Digest, Sha256};
 
+use lictor_event::labeler::name_of;
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
 use lictor_policy::Property;
@@ -39,12 +40,36 @@ pub struct Finding {
     pub basis: WitnessBasis,
     /// The risk by which it counts as violated, for a property that has one.
     pub risk: Option<ChanceRange>,
+    /// The answers of labelers that carry the risk, the weightiest first, if they were [looked
+    /// for](crate::Judge::add_grounds).
+    pub grounds: Vec<FindingGround>,
     /// What still had to happen, in words, if an obligation was never met.
     pub owed: Option<String>,
     /// Why the policy accepts it.
     pub suppressed: Option<Text>,
     /// Identifies the finding in every run, independent of other findings: for baselines.
     pub fingerprint: String,
+}
+
+/// An answer of a labeler that carries a finding with a risk.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FindingGround {
+    /// The step of its event, from one.
+    pub step: u32,
+    /// The fact.
+    pub fact: Text,
+    /// The labeler and its version.
+    pub by: Option<Text>,
+    /// The chance that the fact holds.
+    pub chance: f64,
+}
+
+impl std::fmt::Display for FindingGround {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let by = self.by.as_deref().map(|by| format!("{}, ", name_of(by))).unwrap_or_default();
+        write!(f, "{} at step {} ({by}{:.2})", self.fact, self.step, self.chance)
+    }
 }
 
 /// When a finding was decided.
@@ -137,7 +162,9 @@ impl Finding {
             true => format!("{least:.3}"),
             false => format!("between {least:.3} and {most:.3}"),
         };
-        Some(format!("{range}; from {allowed} on it counts as violated"))
+        let grounds: Vec<String> = self.grounds.iter().map(ToString::to_string).collect();
+        let rests = if grounds.is_empty() { String::new() } else { format!("; rests on {}", grounds.join(", ")) };
+        Some(format!("{range}; from {allowed} on it counts as violated{rests}"))
     }
 
     /// Returns the fingerprint: a hash of the property, the session, the event and the values.

@@ -5,6 +5,7 @@ mod coverage;
 pub mod decision;
 pub mod finding;
 mod foresight;
+mod grounds;
 pub mod guard;
 mod history_set;
 mod history_times;
@@ -164,12 +165,12 @@ impl Judge {
         group.catch_up(behind, ahead, &event.labels, &event.observation, prepared);
     }
 
-    /// Advances a state and its beliefs by an event; `counts` are the violations before it. Returns what the event violates, and the properties with a risk,
-    /// by number, for which that is unknown.
+    /// Advances a state and its beliefs by an event; `counts` are the violations before it. Returns what the event
+    /// violates, and the properties with a risk, by number, for which that is unknown.
     pub(crate) fn read_with_risks(
         &mut self,
         standing: &mut TraceState,
-        beliefs: &mut [Belief],
+        beliefs: &mut [Option<Belief>],
         counts: &[ViolationCount],
         event: &LabeledEvent,
     ) -> (Violations, Vec<usize>) {
@@ -177,15 +178,14 @@ impl Judge {
         if self.risks.is_empty() {
             return (violations, Vec::new());
         }
-        let plan = &self.provers.prepared.plan;
-        let risks = self.risks.read(beliefs, &event.labels, event.observation.time, plan);
-        let unknown = self.risks.weigh(&mut violations, &risks, counts);
+        let risks = self.risks.read(beliefs, &event.labels, event.observation.time, &self.provers.prepared);
+        let unknown = self.risks.weigh(&mut violations, beliefs, &risks, counts);
         (violations, unknown)
     }
 
-    /// Whether a property has a risk.
-    pub(crate) fn has_risk(&self, property: usize) -> bool {
-        self.risks.has(property)
+    /// Whether a property has a risk, and is not read plainly because of drift.
+    pub(crate) fn has_risk(&self, beliefs: &[Option<Belief>], property: usize) -> bool {
+        self.risks.has(beliefs, property)
     }
 
     /// Returns the risk that a session violates a property by its end, and the risk that the property allows; none if it

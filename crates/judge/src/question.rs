@@ -116,7 +116,9 @@ impl Judge {
     /// Whether each open fact can change what becomes of one property.
     fn find_relevant_to(&mut self, property: usize, state: &SessionState, facts: &Facts, open: &[Fact]) -> Vec<bool> {
         match self.monitor(property) {
-            _ if self.has_risk(property) => self.risks.find_relevant(&state.beliefs, property, facts, open),
+            _ if self.has_risk(&state.beliefs, property) => {
+                self.risks.find_relevant(&state.beliefs, property, facts, open)
+            }
             Some(id) => self.group.find_relevant(&state.standing, id, facts, open),
             // Which history it belongs to is known only after it was judged.
             None => vec![true; open.len()],

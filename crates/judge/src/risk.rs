@@ -3,14 +3,21 @@
 //! A property with a risk has a belief beside its monitor. The belief decides: an event whose risk reaches the one that
 //! the property allows violates it, and one whose risk is below does not, whatever the answers say taken literally. If
 //! unknown facts let the risk be on either side, it is unknown. The monitor finds witnesses.
+//!
+//! Once the answers about one of its facts drift away from the calibration, a property has no belief any more in that
+//! session: its monitor decides, which read the answers plainly all the time.
 
 use std::sync::Arc;
 
-use lictor_logic::{After, Belief, BeliefMonitor, BeliefSnapshot, Chance, ChanceRange, Fact, Facts, Time};
+use lictor_logic::{
+    After, Belief, BeliefMonitor, BeliefSnapshot, BindingRisk, Chance, ChanceRange, Choice, Fact, FactInfluence, Facts,
+    Time, Value,
+};
 
 use crate::finding::DecidedBy;
-use crate::label::{Labels, Plan};
+use crate::label::Labels;
 use crate::monitor_group::{Violation, Violations};
+use crate::prepared::PreparedPolicy;
 use crate::restore_error::RestoreError;
 use crate::state::ViolationCount;
 use lictor_json::Text;
@@ -33,13 +40,21 @@ struct RiskProperty {
     monitor: BeliefMonitor,
 }
 
+/// The beliefs of the properties with a risk in one session; none of a property that is read plainly.
+pub(crate) type Beliefs = Box<[Option<Belief>]>;
+
+/// Beliefs as data, by the names of their properties.
+pub(crate) type SavedBeliefs = Vec<(Text, Option<BeliefSnapshot>)>;
+
 /// The risk that an event, or the time before it, violates a property.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EventRisk {
     /// Its place among the properties with a risk.
     place: usize,
     by: DecidedBy,
     risk: ChanceRange,
+    /// The bindings that it may violate, each with its own risk.
+    bindings: Vec<BindingRisk>,
 }
 
 impl RiskGroup {
@@ -53,96 +68,113 @@ impl RiskGroup {
         self.properties.is_empty()
     }
 
-    /// Whether a property has a risk.
-    pub(crate) fn has(&self, property: usize) -> bool {
-        self.properties.iter().any(|it| it.property == property)
+    /// Whether a property has a risk, and is not read plainly.
+    pub(crate) fn has(&self, beliefs: &[Option<Belief>], property: usize) -> bool {
+        self.properties.iter().zip(beliefs).any(|(it, belief)| it.property == property && belief.is_some())
     }
 
     /// Returns the beliefs before the first event.
-    pub(crate) fn start(&self) -> Box<[Belief]> {
-        self.properties.iter().map(|it| it.monitor.start()).collect()
+    pub(crate) fn start(&self) -> Beliefs {
+        self.properties.iter().map(|it| Some(it.monitor.start())).collect()
     }
 
-    /// Advances beliefs by an event, and returns the risks that it, and the time before it, violate something.
+    /// Advances beliefs by an event, and returns the risks that it, and the time before it, violate something. A property
+    /// loses its belief if answers about a fact that it asks for drift.
     pub(crate) fn read(
         &mut self,
-        beliefs: &mut [Belief],
+        beliefs: &mut [Option<Belief>],
         labels: &Labels,
         time: Option<Time>,
-        plan: &Plan,
+        prepared: &PreparedPolicy,
     ) -> Vec<EventRisk> {
-        let (facts, choices) = labels.doubtful_facts(time, &plan.names);
+        let (facts, choices) = labels.doubtful_facts(time, &prepared.plan.names);
         let mut risks = Vec::with_capacity(beliefs.len());
-        for (place, (it, belief)) in self.properties.iter_mut().zip(beliefs).enumerate() {
-            if let Some(time) = time {
-                let risk = it.monitor.tick(belief, Time(time.0.saturating_sub(1)));
-                risks.push(EventRisk { place, by: DecidedBy::Deadline, risk });
+        for (place, (it, held)) in self.properties.iter_mut().zip(beliefs).enumerate() {
+            if labels.suspended.iter().any(|name| prepared.asked(it.property).contains(name)) {
+                *held = None;
             }
-            let risk = it.monitor.step(belief, &facts, &choices);
-            risks.push(EventRisk { place, by: DecidedBy::Event, risk });
+            let Some(belief) = held else { continue };
+            if let Some(time) = time {
+                let (risk, bindings) = it.monitor.tick_by_binding(belief, Time(time.0.saturating_sub(1)));
+                risks.push(EventRisk { place, by: DecidedBy::Deadline, risk, bindings });
+            }
+            let (risk, bindings) = it.monitor.step_by_binding(belief, &facts, &choices);
+            risks.push(EventRisk { place, by: DecidedBy::Event, risk, bindings });
         }
         risks
     }
 
     /// Lets time pass, and returns the risks that a deadline was missed.
-    pub(crate) fn tick(&mut self, beliefs: &mut [Belief], now: Time) -> Vec<EventRisk> {
+    pub(crate) fn tick(&mut self, beliefs: &mut [Option<Belief>], now: Time) -> Vec<EventRisk> {
         let places = self.properties.iter_mut().zip(beliefs).enumerate();
-        let risk = |(place, (it, belief)): (usize, (&mut RiskProperty, &mut Belief))| EventRisk {
-            place,
-            by: DecidedBy::Deadline,
-            risk: it.monitor.tick(belief, now),
+        let risk = |(place, (it, belief)): (usize, (&mut RiskProperty, &mut Option<Belief>))| {
+            let (risk, bindings) = it.monitor.tick_by_binding(belief.as_mut()?, now);
+            Some(EventRisk { place, by: DecidedBy::Deadline, risk, bindings })
         };
-        places.map(risk).collect()
+        places.filter_map(risk).collect()
     }
 
     /// Whether each open fact of the next event can change what becomes of a property.
     pub(crate) fn find_relevant(
         &mut self,
-        beliefs: &[Belief],
+        beliefs: &[Option<Belief>],
         property: usize,
         facts: &Facts,
         open: &[Fact],
     ) -> Vec<bool> {
         match self.properties.iter_mut().zip(beliefs).find(|(it, _)| it.property == property) {
-            Some((it, belief)) => it.monitor.find_relevant(belief, facts, open),
-            None => vec![false; open.len()],
+            Some((it, Some(belief))) => it.monitor.find_relevant(belief, facts, open),
+            _ => vec![false; open.len()],
         }
     }
 
     /// Returns the risk of a property that a session violates it by its end.
-    pub(crate) fn risk_at_end(&self, beliefs: &[Belief], property: usize) -> Option<(ChanceRange, Chance)> {
+    pub(crate) fn risk_at_end(&self, beliefs: &[Option<Belief>], property: usize) -> Option<(ChanceRange, Chance)> {
         let (it, belief) = self.properties.iter().zip(beliefs).find(|(it, _)| it.property == property)?;
-        Some((it.monitor.risk_at_end(belief), it.threshold))
+        Some((it.monitor.risk_at_end(belief.as_ref()?), it.threshold))
+    }
+
+    /// Returns the influence of each answer of a trace on a property; none if it has no risk, or has quantifiers.
+    pub(crate) fn find_influences(&mut self, property: usize, trace: &[(Facts, Vec<Choice>)]) -> Vec<FactInfluence> {
+        let known = self.properties.iter_mut().find(|it| it.property == property);
+        known.and_then(|it| it.monitor.find_influences(trace)).unwrap_or_default()
     }
 
     /// Returns beliefs as data that survives a restart, by the names of their properties.
-    pub(crate) fn save(&self, beliefs: &[Belief], properties: &[Arc<Property>]) -> Vec<(Text, BeliefSnapshot)> {
-        let saved =
-            |(it, belief): (&RiskProperty, &Belief)| (properties[it.property].id.clone(), it.monitor.snapshot(belief));
+    pub(crate) fn save(&self, beliefs: &[Option<Belief>], properties: &[Arc<Property>]) -> SavedBeliefs {
+        let saved = |(it, belief): (&RiskProperty, &Option<Belief>)| {
+            let snapshot = belief.as_ref().map(|belief| it.monitor.snapshot(belief));
+            (properties[it.property].id.clone(), snapshot)
+        };
         self.properties.iter().zip(beliefs).map(saved).collect()
     }
 
     /// Restores beliefs of the same policy.
     pub(crate) fn restore(
         &mut self,
-        saved: &[(Text, BeliefSnapshot)],
+        saved: &SavedBeliefs,
         properties: &[Arc<Property>],
-    ) -> Result<Box<[Belief]>, RestoreError> {
+    ) -> Result<Beliefs, RestoreError> {
         let restored = self.properties.iter_mut().map(|it| {
             let id = &properties[it.property].id;
             let refuse = |why: &str| RestoreError::new(format!("the chances of `{id}` cannot be restored: {why}"));
             let (_, saved) = saved.iter().find(|(name, _)| name == id).ok_or_else(|| refuse("they are missing"))?;
-            it.monitor.restore(saved).map_err(|error| refuse(&error.to_string()))
+            let restored = saved.as_ref().map(|saved| it.monitor.restore(saved)).transpose();
+            restored.map_err(|error| refuse(&error.to_string()))
         });
         restored.collect()
     }
 
     /// Restores beliefs of another policy; those of other formulas start anew.
-    pub(crate) fn migrate(&mut self, saved: &[(Text, BeliefSnapshot)], properties: &[Arc<Property>]) -> Box<[Belief]> {
+    pub(crate) fn migrate(&mut self, saved: &SavedBeliefs, properties: &[Arc<Property>]) -> Beliefs {
         let migrated = self.properties.iter_mut().map(|it| {
             let id = &properties[it.property].id;
-            let known = saved.iter().find(|(name, _)| name == id);
-            known.and_then(|(_, saved)| it.monitor.restore(saved).ok()).unwrap_or_else(|| it.monitor.start())
+            match saved.iter().find(|(name, _)| name == id) {
+                // What was read plainly before stays so for the rest of the session.
+                Some((_, None)) => None,
+                Some((_, Some(saved))) => Some(it.monitor.restore(saved).unwrap_or_else(|_| it.monitor.start())),
+                None => Some(it.monitor.start()),
+            }
         });
         migrated.collect()
     }
@@ -152,32 +184,45 @@ impl RiskGroup {
     pub(crate) fn weigh(
         &self,
         violations: &mut Violations,
+        beliefs: &[Option<Belief>],
         risks: &[EventRisk],
         counts: &[ViolationCount],
     ) -> Vec<usize> {
         if self.is_empty() {
             return Vec::new();
         }
-        let (literal, others) = violations.broken.drain(..).partition::<Vec<_>, _>(|it| self.has(it.property));
-        violations.broken = others;
+        violations.broken.retain(|it| !self.has(beliefs, it.property));
         let mut unknown = Vec::new();
-        for EventRisk { place, by, risk } in risks.iter().copied() {
-            let RiskProperty { property, threshold, is_latched, .. } = &self.properties[place];
+        for EventRisk { place, by, risk, bindings } in risks {
+            let RiskProperty { property, threshold, is_latched, .. } = &self.properties[*place];
             if *is_latched && counts[*property].count > 0 {
                 continue;
             }
             if risk.least >= *threshold {
-                let same = literal.iter().filter(|it| it.property == *property && it.by == by);
-                let before = violations.broken.len();
-                violations.broken.extend(same.map(|it| Violation { risk: Some(risk), ..it.clone() }));
-                if violations.broken.len() == before {
-                    let binding = Vec::new();
-                    violations.broken.push(Violation { property: *property, by, binding, risk: Some(risk) });
+                let violation = |binding: Vec<Option<Value>>| Violation {
+                    property: *property,
+                    by: *by,
+                    binding,
+                    risk: Some(*risk),
+                };
+                let blamed = blame(bindings, *threshold);
+                match blamed.is_empty() {
+                    true => violations.broken.push(violation(Vec::new())),
+                    false => violations.broken.extend(blamed.into_iter().map(|(values, _)| violation(values.clone()))),
                 }
             } else if risk.most >= *threshold {
                 unknown.push(*property);
             }
         }
         unknown
+    }
+}
+
+/// Returns the bindings to blame for a violation: those whose own risk reaches the threshold, or else the likeliest.
+fn blame(bindings: &[BindingRisk], threshold: Chance) -> Vec<&BindingRisk> {
+    let alone: Vec<&BindingRisk> = bindings.iter().filter(|(_, risk)| risk.least >= threshold).collect();
+    match alone.is_empty() {
+        false => alone,
+        true => bindings.iter().max_by_key(|(_, risk)| (risk.least, risk.most)).into_iter().collect(),
     }
 }

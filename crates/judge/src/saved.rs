@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use lictor_logic::{BeliefSnapshot, Snapshot, Time};
+use lictor_logic::{Snapshot, Time};
 use serde::{Deserialize, Serialize};
 
 use super::prepared::PreparedPolicy;
@@ -12,6 +12,7 @@ use crate::history_set::{HistorySet, SharedHistory};
 use crate::label::Owner;
 use crate::label::{Context, SavedContext};
 use crate::restore_error::RestoreError;
+use crate::risk::SavedBeliefs;
 use crate::trail::{SavedTrail, Trail};
 use lictor_json::Text;
 use lictor_policy::History;
@@ -223,7 +224,7 @@ pub(crate) struct SavedState {
     lost: Vec<Text>,
     /// The beliefs of the properties with a risk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    beliefs: Vec<(Text, BeliefSnapshot)>,
+    beliefs: SavedBeliefs,
 }
 
 impl Judge {

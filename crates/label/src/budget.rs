@@ -70,7 +70,8 @@ impl Labeler for BudgetedLabeler {
 /// Returns a failed answer to each question, and counts them.
 pub(crate) fn fail_all(inquiry: &Inquiry<'_>, by: &str, reason: LabelFailure, counters: &LabelCounters) -> Vec<Answer> {
     counters.count_failed(reason, inquiry.questions.len());
-    let failed =
-        |question: &lictor_event::labeler::Question| Answer::new(question.fact.clone(), AnswerValue::Failed).by(by);
+    let failed = |question: &lictor_event::labeler::Question| {
+        Answer::new(question.fact.clone(), AnswerValue::Failed).by(by).because(reason.name())
+    };
     inquiry.questions.iter().map(failed).collect()
 }

@@ -155,8 +155,9 @@ impl Labeler for AnswerCache {
                 // A labeler answers in the order of the questions; an answer to another one is none.
                 let fact = &inquiry.questions[index].fact;
                 let answer = given.next().filter(|answer| answer.fact == *fact);
-                let answer =
-                    answer.unwrap_or_else(|| Answer::new(fact.clone(), AnswerValue::Failed).by(self.version()));
+                let why = if self.is_offline { "not_asked" } else { "no_answer" };
+                let failed = || Answer::new(fact.clone(), AnswerValue::Failed).by(self.version()).because(why);
+                let answer = answer.unwrap_or_else(failed);
                 let answer = Answer { key: Some(keys[index].clone()), ..answer };
                 if answer.says != AnswerValue::Failed {
                     self.keep(places[index], &answer);

@@ -1,12 +1,32 @@
 //! A labeler whose answers have chances.
+//!
+//! Live answers are watched for drift. Once the share of yes answers about a fact is no longer that of the calibration's
+//! sample, answers about it have no chance any more and say [why](lictor_event::DRIFT), until a new calibration is fitted.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lictor_event::labeler::{Inquiry, Labeler};
-use lictor_event::{Answer, AnswerValue, Event, Kind};
+use lictor_event::{Answer, AnswerValue, DRIFT, Event, Kind};
+use lictor_json::{Json, Text};
 
 use crate::calibration::{Calibration, DriftWatch};
+use crate::generations::Generations;
+
+/// How many answers are counted before the counts are saved. They are also saved when a fact is suspended, and at the end.
+const SAVE_INTERVAL: u32 = 50;
+
+/// How many keys of answers are remembered, so that an answer that is given again counts once.
+const MAX_COUNTED_KEYS: usize = 10_000;
+
+/// Keeps the counts of a watch for drift between runs, by the name of the labeler.
+pub trait DriftStore: Send + Sync {
+    /// Returns the counts that were saved last, by this process or another.
+    fn load(&self, labeler: &str) -> Option<Json>;
+
+    /// Saves counts. They are a help and no record: what cannot be saved is lost.
+    fn save(&self, labeler: &str, counts: &Json);
+}
 
 /// A labeler with the calibration of its answers. With a watch, its answers have no chances any more once the share of
 /// yes among them is no longer that of the sample.
@@ -14,13 +34,51 @@ pub struct CalibratedLabeler {
     /// None for a labeler whose answers logs bring along.
     inner: Option<Arc<dyn Labeler>>,
     calibration: Calibration,
-    watch: Option<Mutex<DriftWatch>>,
+    watch: Option<Mutex<LiveWatch>>,
+}
+
+/// The watch of live answers, and where its counts are kept.
+struct LiveWatch {
+    drift: DriftWatch,
+    counted: Generations<Text, ()>,
+    unsaved: u32,
+    store: Option<(Text, Arc<dyn DriftStore>)>,
 }
 
 impl fmt::Debug for CalibratedLabeler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (labeler, calibration) = (self.version(), self.calibration.hash());
         f.debug_struct("CalibratedLabeler").field("labeler", &labeler).field("calibration", &calibration).finish()
+    }
+}
+
+impl LiveWatch {
+    /// Counts an answer, and returns whether its fact is suspended.
+    fn observe(&mut self, calibration: &Calibration, answer: &Answer, kind: &Kind, tool: Option<&str>) -> bool {
+        let fact = &*answer.fact.name;
+        let is_known = answer.key.as_ref().is_some_and(|key| self.counted.touch(key).is_some());
+        if !is_known {
+            if let Some(key) = &answer.key {
+                self.counted.insert(key.clone(), ());
+            }
+            let was_suspended = self.drift.is_suspended(fact);
+            self.drift.observe(answer, kind, tool);
+            self.unsaved += 1;
+            if self.unsaved >= SAVE_INTERVAL || self.drift.is_suspended(fact) != was_suspended {
+                self.save(calibration);
+            }
+        }
+        self.drift.is_suspended(fact)
+    }
+
+    fn save(&mut self, calibration: &Calibration) {
+        self.unsaved = 0;
+        let Some((name, store)) = &self.store else { return };
+        // Another process with the same calibration may have found drift, which then holds here, too.
+        if let Some(counts) = store.load(name) {
+            self.drift.adopt_suspensions(calibration, &counts);
+        }
+        store.save(name, &self.drift.to_json());
     }
 }
 
@@ -40,21 +98,44 @@ impl CalibratedLabeler {
     }
 
     /// Watches the answers of live traffic for drift. An audit must not: its result would depend on the order in which
-    /// sessions happen to be read.
+    /// sessions happen to be read. Without a store, under the name of the labeler, the counts end with the process.
     #[must_use]
-    pub fn watching(self) -> CalibratedLabeler {
-        CalibratedLabeler { watch: Some(Mutex::new(DriftWatch::new(&self.calibration))), ..self }
+    pub fn watching(mut self, store: Option<(Text, Arc<dyn DriftStore>)>) -> CalibratedLabeler {
+        let kept = store.as_ref().and_then(|(name, store)| store.load(name));
+        // Counts of another calibration say nothing about this one.
+        let restored = kept.and_then(|counts| DriftWatch::restore(&self.calibration, &counts).ok());
+        let drift = restored.unwrap_or_else(|| DriftWatch::new(&self.calibration));
+        let watch = LiveWatch { drift, counted: Generations::new(MAX_COUNTED_KEYS), unsaved: 0, store };
+        self.watch = Some(Mutex::new(watch));
+        self
+    }
+
+    fn lock(&self) -> Option<MutexGuard<'_, LiveWatch>> {
+        self.watch.as_ref().map(|watch| watch.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the facts that are watched for drift, and whether the chances of each are suspended.
+    pub fn drift(&self) -> Vec<(Text, bool)> {
+        let watch = self.lock();
+        watch.iter().flat_map(|watch| watch.drift.facts()).map(|(fact, is_out)| (fact.into(), is_out)).collect()
     }
 
     /// Gives an answer its chance.
     fn calibrate(&self, answer: &mut Answer, kind: &Kind, tool: Option<&str>) {
-        let is_suspended = self.watch.as_ref().is_some_and(|watch| {
-            let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
-            watch.observe(answer, kind, tool);
-            watch.is_suspended(&answer.fact.name)
-        });
-        if !is_suspended {
-            answer.chance = self.calibration.chance(answer, kind, tool).map(lictor_logic::Chance::to_f64);
+        let is_plain = matches!(answer.says, AnswerValue::Yes | AnswerValue::No);
+        let is_suspended =
+            is_plain && self.lock().is_some_and(|mut watch| watch.observe(&self.calibration, answer, kind, tool));
+        match is_suspended {
+            true => answer.why = Some(Text::const_new(DRIFT)),
+            false => answer.chance = self.calibration.chance(answer, kind, tool).map(lictor_logic::Chance::to_f64),
+        }
+    }
+}
+
+impl Drop for CalibratedLabeler {
+    fn drop(&mut self) {
+        if let Some(mut watch) = self.lock().filter(|watch| watch.unsaved > 0) {
+            watch.save(&self.calibration);
         }
     }
 }
@@ -68,7 +149,7 @@ impl Labeler for CalibratedLabeler {
         let event = inquiry.event;
         let Some(inner) = &self.inner else {
             let failed = inquiry.questions.iter().map(|it| Answer::new(it.fact.clone(), AnswerValue::Failed));
-            return failed.collect();
+            return failed.map(|answer| answer.because("not_asked")).collect();
         };
         let mut answers = inner.answer(inquiry);
         answers.iter_mut().for_each(|answer| self.calibrate(answer, &event.kind, event.tool.as_deref()));
@@ -87,3 +168,6 @@ impl Labeler for CalibratedLabeler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

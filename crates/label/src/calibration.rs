@@ -18,6 +18,7 @@ mod plot;
 mod reliability;
 mod sample;
 mod score_curve;
+mod shortage;
 #[cfg(test)]
 mod simulation;
 
@@ -32,6 +33,7 @@ pub use drift::DriftWatch;
 pub use error::CalibrationError;
 pub use reliability::{FactCheck, ReliabilityBin};
 pub use sample::{LabelledAnswer, Stratum};
+pub use shortage::ExampleShortage;
 
 use confusion::{ConfusionCounts, MIN_BASE_EXAMPLES, clip, rebase};
 use reliability::{CheckedChance, FitError, check_chances};
@@ -72,8 +74,8 @@ pub struct Calibration {
     /// The number of answers in the sample that say yes or no.
     examples: u64,
     facts: BTreeMap<Text, FactCalibration>,
-    /// The facts with too few examples, with their number.
-    too_few: BTreeMap<Text, u64>,
+    /// The facts with too few examples.
+    too_few: BTreeMap<Text, ExampleShortage>,
     correlations: Vec<ErrorCorrelation>,
     hash: Text,
 }
@@ -175,15 +177,18 @@ impl FactChances {
                 Some(CheckedChance { chance, raw, truth: it.truth, session: &it.session })
             })
             .collect();
-        // The chances have an error of their own, as large as that of a bin if they are shares of the sample. Two
-        // parameters for ten bins have a fifth of it.
-        let ratio = checked.len() as f64 / self.pooled.counts.total().max(1) as f64;
-        let fit_error = match self.pooled.curve.as_ref().map(|curve| curve.method) {
+        check_chances(&checked, self.fit_error(checked.len() as u64))
+    }
+
+    /// The error that the chances have themselves, for a check on so many answers: it is as large as that of a bin if
+    /// they are shares of the sample. Two parameters for ten bins have a fifth of it.
+    fn fit_error(&self, checked: u64) -> FitError {
+        let ratio = checked as f64 / self.pooled.counts.total().max(1) as f64;
+        match self.pooled.curve.as_ref().map(|curve| curve.method) {
             Some(FitMethod::Identity) => FitError::default(),
             Some(FitMethod::Platt) => FitError { of_bin: 0.2 * ratio, of_all: ratio },
             Some(FitMethod::Isotonic) | None => FitError { of_bin: ratio, of_all: ratio },
-        };
-        check_chances(&checked, fit_error)
+        }
     }
 }
 
@@ -213,10 +218,9 @@ impl Calibration {
         self.facts.iter().map(|(name, fact)| (name.as_str(), &fact.check))
     }
 
-    /// Returns the facts that have no chance because the sample has too few true or false examples, with the number of
-    /// examples.
-    pub fn too_few(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.too_few.iter().map(|(name, examples)| (name.as_str(), *examples))
+    /// Returns the facts that have no chance because the sample has too few true or false examples, with what is missing.
+    pub fn too_few(&self) -> impl Iterator<Item = (&str, ExampleShortage)> {
+        self.too_few.iter().map(|(name, shortage)| (name.as_str(), *shortage))
     }
 
     /// Returns the strata of a fact with their numbers of examples, and whether these are enough for chances of their

@@ -35,6 +35,7 @@ mod prompt;
 mod reply;
 mod score;
 
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ use crate::budget::{Allowance, MeteredLabeler, fail_all};
 use crate::clock::Deadline;
 use crate::connection::{Connection, LabelerError, Slots};
 use crate::event_text::{write_event_text, write_window};
-use crate::meter::{LabelCounters, LabelCounts, LabelFailure};
+use crate::meter::{LabelCounters, LabelCounts, LabelFailure, UNREAD_REPLY, WRONG_CONTROL};
 
 /// Asks a model behind an endpoint.
 #[derive(Debug)]
@@ -158,10 +159,17 @@ impl EndpointLabeler {
         });
         match body {
             Ok(Reply::Answers(answers)) => return answers,
-            Ok(Reply::WrongControl) => counters.count_wrong_control(),
-            Ok(Reply::Unread) => counters.count_unread_reply(),
+            Ok(Reply::WrongControl) => {
+                counters.count_wrong_control();
+                request.trouble.set(Some(WRONG_CONTROL));
+            }
+            Ok(Reply::Unread) => {
+                counters.count_unread_reply();
+                request.trouble.set(Some(UNREAD_REPLY));
+            }
             Err(reason) => {
                 counters.count_failed(reason, content.questions.len());
+                request.trouble.set(Some(reason.name()));
                 return vec![(AnswerValue::Failed, None); content.questions.len()];
             }
         }
@@ -199,6 +207,8 @@ struct RequestContext<'a> {
     probe: EndpointProbe,
     deadline: Deadline,
     allowance: &'a Allowance<'a>,
+    /// Why the last request had no answers of use.
+    trouble: Cell<Option<&'static str>>,
 }
 
 impl Labeler for EndpointLabeler {
@@ -232,14 +242,24 @@ impl MeteredLabeler for EndpointLabeler {
             probe,
             deadline,
             allowance,
+            trouble: Cell::new(None),
         };
-        let values = inquiry.questions.chunks(MAX_QUESTIONS).flat_map(|some| self.ask_parts(some, &request));
-        let answer = |(question, (says, score)): (&Question, Value)| Answer {
-            score,
-            key: Some(hash_question(&self.version, inquiry, question)),
-            ..Answer::new(question.fact.clone(), says).by(&self.version)
-        };
-        inquiry.questions.iter().zip(values).map(answer).collect()
+        let mut answers = Vec::with_capacity(inquiry.questions.len());
+        for some in inquiry.questions.chunks(MAX_QUESTIONS) {
+            request.trouble.set(None);
+            let values = self.ask_parts(some, &request);
+            for (question, (says, score)) in some.iter().zip(values) {
+                let is_open = matches!(says, AnswerValue::Unclear | AnswerValue::Failed);
+                answers.push(Answer {
+                    score,
+                    key: Some(hash_question(&self.version, inquiry, question)),
+                    why: request.trouble.get().filter(|_| is_open).map(Into::into),
+                    ..Answer::new(question.fact.clone(), says).by(&self.version)
+                });
+            }
+        }
+        counters.count_unclear(&answers);
+        answers
     }
 
     fn counters(&self) -> &LabelCounters {

@@ -1,8 +1,22 @@
-//! The text of an event that labelers judge.
+//! The two texts of an event that labelers judge.
+//!
+//! - [`write_event_text`] is for those who understand structure: language models, services and persons. They see the
+//!   tool, the names of arguments and the JSON around values, because `{"to":"alice"}` means more than `alice`.
+//! - [`collect_text`] is for classifiers that learnt from n-grams of words. They see the strings alone: keys, quotes and
+//!   braces would be features of their own, and a model learnt on messages would judge the format of a tool's result.
+//!
+//! Keys of answers depend on these texts, so a change here makes remembered answers void.
+
+use std::borrow::Cow;
 
 use lictor_event::{Arguments, Event};
+use lictor_json::Json;
 
-/// Returns what an event says, as text: its tool, arguments and result if it has any, and its message.
+/// How many bytes of a text a classifier reads. The rest is not judged.
+pub const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// Returns what an event says, as text: its tool, arguments and result if it has any, and its message. See
+/// [`collect_text`] for its strings alone.
 pub(crate) fn write_event_text(event: &Event) -> String {
     let mut parts = Vec::new();
     if let Some(tool) = &event.tool {
@@ -39,11 +53,64 @@ pub(crate) fn write_window(before: &[Event], max_bytes: usize) -> String {
     parts.join("\n")
 }
 
+/// Returns what an event says, for a classifier of text: its text, and the texts within its arguments and its result, a
+/// line each, without their names. See [`write_event_text`] for labelers that read names and braces, too.
+pub fn collect_text(event: &Event) -> Cow<'_, str> {
+    let mut parts: Vec<&str> = Vec::new();
+    parts.extend(event.text.as_deref());
+    match &event.args {
+        Some(Arguments::Value(value)) => collect_strings(value, &mut parts),
+        Some(Arguments::Unparsed(text)) => parts.push(text),
+        None => (),
+    }
+    event.result.iter().for_each(|result| collect_strings(result, &mut parts));
+    match parts.as_slice() {
+        [] => Cow::Borrowed(""),
+        [one] => Cow::Borrowed(one),
+        parts => Cow::Owned(parts.join("\n")),
+    }
+}
+
+/// Adds the strings of a value, as far as a text is read at all.
+fn collect_strings<'a>(value: &'a Json, parts: &mut Vec<&'a str>) {
+    let mut open = vec![value];
+    let mut bytes = 0;
+    while let Some(value) = open.pop() {
+        match value {
+            Json::String(text) => {
+                bytes += text.len();
+                parts.push(text);
+            }
+            Json::Array(values) => open.extend(values.iter().rev()),
+            Json::Object(members) => {
+                let start = open.len();
+                open.extend(members.iter().map(|(_, value)| value));
+                open[start..].reverse();
+            }
+            _ => (),
+        }
+        if bytes > MAX_TEXT_BYTES {
+            return;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use lictor_event::Kind;
 
     use super::*;
+
+    #[test]
+    fn event_text_for_classifiers_has_strings_alone() {
+        let event = Event {
+            tool: Some("pay".into()),
+            args: Some(Arguments::from_json("{\"to\":\"alice\",\"sum\":3,\"why\":[\"rent\"]}".into())),
+            text: Some("now".into()),
+            ..Event::new(Kind::ToolCall)
+        };
+        assert_eq!(collect_text(&event), "now\nalice\nrent");
+    }
 
     #[test]
     fn event_text_has_tool_arguments_and_message() {

@@ -21,6 +21,7 @@ mod word_class;
 
 pub use evaluation::{FactEvaluation, Share, evaluate_held_out};
 pub use file::MAX_MODEL_BYTES;
-pub use labeler::{LearntLabeler, collect_text};
+pub use labeler::LearntLabeler;
 pub use model::{ANY_FACT, LabelExample, LabelModel, LabelModelError, LabelScore, LearnOptions, MIN_EXAMPLES};
-pub use normal::MAX_TEXT_BYTES;
+
+pub use crate::event_text::{MAX_TEXT_BYTES, collect_text};

@@ -18,6 +18,7 @@ mod clock;
 pub mod connection;
 pub mod endpoint;
 mod event_text;
+mod file_kind;
 mod generations;
 pub mod learnt;
 pub mod meter;
@@ -26,6 +27,6 @@ pub mod person;
 pub mod service;
 
 pub use calibration::{
-    Calibration, CalibrationError, ChanceBasis, DriftWatch, ErrorCorrelation, FactCheck, LabelledAnswer,
-    ReliabilityBin, Stratum,
+    Calibration, CalibrationError, ChanceBasis, DriftWatch, ErrorCorrelation, ExampleShortage, FactCheck,
+    LabelledAnswer, ReliabilityBin, Stratum,
 };

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use lictor_event::{Answer, AnswerValue};
+
 /// Why a labeler did not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -62,6 +64,12 @@ impl fmt::Display for LabelFailure {
     }
 }
 
+/// Why the answers of a reply that does not parse are unclear.
+pub(crate) const UNREAD_REPLY: &str = "unread_reply";
+
+/// Why the answers of a reply with a wrong answer to a control question are unclear.
+pub(crate) const WRONG_CONTROL: &str = "wrong_control";
+
 /// Counters of a labeler; its budget counts there too, a cache has its own.
 #[derive(Debug, Default)]
 pub struct LabelCounters {
@@ -72,6 +80,7 @@ pub struct LabelCounters {
     tokens: AtomicU64,
     wrong_controls: AtomicU64,
     unread_replies: AtomicU64,
+    unclear: AtomicU64,
     store_errors: AtomicU64,
     failed: [AtomicU64; LabelFailure::ALL.len()],
 }
@@ -94,6 +103,8 @@ pub struct LabelCounts {
     pub wrong_controls: u64,
     /// Replies that do not parse.
     pub unread_replies: u64,
+    /// Questions whose answer is unclear, for whatever reason.
+    pub unclear: u64,
     /// Answers that the store of the cache could not read or write.
     pub store_errors: u64,
     failed: [u64; LabelFailure::ALL.len()],
@@ -123,6 +134,7 @@ impl LabelCounters {
             tokens: read(&self.tokens),
             wrong_controls: read(&self.wrong_controls),
             unread_replies: read(&self.unread_replies),
+            unclear: read(&self.unclear),
             store_errors: read(&self.store_errors),
             failed: std::array::from_fn(|place| read(&self.failed[place])),
         }
@@ -151,6 +163,11 @@ impl LabelCounters {
 
     pub(crate) fn count_unread_reply(&self) {
         self.unread_replies.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_unclear(&self, answers: &[Answer]) {
+        let unclear = answers.iter().filter(|answer| answer.says == AnswerValue::Unclear).count();
+        self.unclear.fetch_add(unclear as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn count_store_error(&self) {

@@ -12,14 +12,18 @@ use lictor_policy::{LabelAllowance, LabelerDefinition, LabelerSource, Policy, Pr
 
 use crate::budget::{Budget, BudgetLimits, BudgetedLabeler, MeteredLabeler, SpendingCap};
 use crate::cache::{AnswerCache, AnswerStore};
-use crate::calibrated::CalibratedLabeler;
+use crate::calibrated::{CalibratedLabeler, DriftStore};
 use crate::calibration::Calibration;
 use crate::connection::{ConnectionOptions, LabelerError};
 use crate::endpoint::{EndpointLabeler, EndpointOptions};
+use crate::file_kind::describe_missing;
 use crate::learnt::{ANY_FACT, LabelModel, LearntLabeler};
 use crate::meter::LabelCounts;
 use crate::person::PersonLabeler;
 use crate::service::{PresidioLabeler, PresidioOptions, ServiceLabeler, ServiceOptions};
+
+/// The version of a service for which the policy names none.
+const FIRST_VERSION: &str = "1";
 
 /// How the labelers of a policy are opened.
 #[derive(Clone, Default)]
@@ -29,6 +33,7 @@ pub struct OpenOptions {
     has_person: bool,
     is_live: bool,
     is_offline: bool,
+    drift: Option<Arc<dyn DriftStore>>,
 }
 
 impl OpenOptions {
@@ -42,6 +47,12 @@ impl OpenOptions {
     #[must_use]
     pub fn live(self) -> OpenOptions {
         OpenOptions { is_live: true, ..self }
+    }
+
+    /// Sets the store that keeps the counts of drift when the process ends.
+    #[must_use]
+    pub fn drift_store(self, store: Arc<dyn DriftStore>) -> OpenOptions {
+        OpenOptions { drift: Some(store), ..self }
     }
 
     /// Sets that no labeler is asked: only answers in the store count.
@@ -59,10 +70,10 @@ impl OpenOptions {
 
 impl fmt::Debug for OpenOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OpenOptions { store, has_person, is_live, is_offline } = self;
+        let OpenOptions { store, has_person, is_live, is_offline, drift } = self;
         let mut shown = f.debug_struct("OpenOptions");
         shown.field("store", &store.is_some()).field("has_person", has_person);
-        shown.field("is_live", is_live).field("is_offline", is_offline).finish()
+        shown.field("is_live", is_live).field("is_offline", is_offline).field("drift", &drift.is_some()).finish()
     }
 }
 
@@ -72,6 +83,7 @@ pub struct OpenedLabelers {
     /// The labelers by name.
     pub labelers: Labelers,
     metered: Vec<(Text, MeteredSource)>,
+    calibrated: Vec<(Text, Arc<CalibratedLabeler>)>,
 }
 
 struct MeteredSource(Arc<dyn MeteredLabeler>);
@@ -87,6 +99,16 @@ impl OpenedLabelers {
     pub fn counts(&self) -> Vec<(Text, LabelCounts)> {
         self.metered.iter().map(|(name, source)| (name.clone(), source.0.counters().read())).collect()
     }
+
+    /// Returns each labeler and fact whose live answers are watched, and whether they have drifted away from the
+    /// calibration, so that its chances are suspended.
+    pub fn drift(&self) -> Vec<(Text, Text, bool)> {
+        let of_labeler = |(name, labeler): &(Text, Arc<CalibratedLabeler>)| {
+            let name = name.clone();
+            labeler.drift().into_iter().map(move |(fact, is_suspended)| (name.clone(), fact, is_suspended))
+        };
+        self.calibrated.iter().flat_map(of_labeler).collect()
+    }
 }
 
 /// Opens the labelers of a policy. Models and calibrations are looked for beside the file that names them.
@@ -99,7 +121,7 @@ pub fn open_labelers(policy: &Policy, options: &OpenOptions) -> Result<OpenedLab
     let (mut opened, mut list, mut problems) = (OpenedLabelers::default(), Vec::new(), Vec::new());
     let shared = Arc::new(Budget::new(limits(policy, None)));
     for definition in &policy.labelers {
-        match open_labeler(policy, definition, options, &shared, &mut opened.metered) {
+        match open_labeler(policy, definition, options, &shared, &mut opened) {
             Ok(Some(labeler)) => list.push((definition.name.clone(), labeler)),
             Ok(None) => {}
             Err(message) => {
@@ -123,7 +145,7 @@ fn open_labeler(
     definition: &LabelerDefinition,
     options: &OpenOptions,
     shared: &Arc<Budget>,
-    metered: &mut Vec<(Text, MeteredSource)>,
+    opened: &mut OpenedLabelers,
 ) -> Result<Option<Arc<dyn Labeler>>, String> {
     let name = definition.name.as_str();
     let folder = Path::new(&*definition.place.file).parent().unwrap_or(Path::new(""));
@@ -140,13 +162,15 @@ fn open_labeler(
             let options = EndpointOptions::new(name, model.as_str(), connection(url, key.as_deref()));
             Some(Arc::new(EndpointLabeler::new(options).map_err(refuse)?))
         }
-        LabelerSource::Service { url, key } => {
-            let options = ServiceOptions::new(name, "1", connection(url, key.as_deref()));
+        LabelerSource::Service { url, version, key } => {
+            let version = version.as_deref().unwrap_or(FIRST_VERSION);
+            let options = ServiceOptions::new(name, version, connection(url, key.as_deref()));
             Some(Arc::new(ServiceLabeler::new(options).map_err(refuse)?))
         }
-        LabelerSource::Presidio { url, entities } => {
+        LabelerSource::Presidio { url, entities, version } => {
             let entities: Vec<&str> = entities.iter().map(Text::as_str).collect();
-            let mut options = PresidioOptions::new(name, connection(url, None));
+            let version = version.as_deref().unwrap_or(FIRST_VERSION);
+            let mut options = PresidioOptions::new(name, connection(url, None)).service_version(version);
             for fact in facts_by(policy, name) {
                 options = options.entities(fact, &entities);
             }
@@ -158,7 +182,7 @@ fn open_labeler(
         (Some(asked), _) => {
             let own = |calls| Arc::new(Budget::new(limits(policy, Some(calls))));
             let budget = definition.calls_per_hour.map_or_else(|| Arc::clone(shared), own);
-            metered.push((definition.name.clone(), MeteredSource(Arc::clone(&asked))));
+            opened.metered.push((definition.name.clone(), MeteredSource(Arc::clone(&asked))));
             Some(options.remember(Arc::new(BudgetedLabeler::new(asked, budget))))
         }
         (None, LabelerSource::Learnt(model)) => {
@@ -187,7 +211,10 @@ fn open_labeler(
         Some(labeler) => CalibratedLabeler::new(labeler, calibration),
         None => CalibratedLabeler::of_logs(calibration),
     };
-    Ok(Some(Arc::new(if options.is_live { calibrated.watching() } else { calibrated })))
+    let store = options.drift.as_ref().map(|store| (definition.name.clone(), Arc::clone(store)));
+    let calibrated = Arc::new(if options.is_live { calibrated.watching(store) } else { calibrated });
+    opened.calibrated.push((definition.name.clone(), Arc::clone(&calibrated)));
+    Ok(Some(calibrated))
 }
 
 impl OpenOptions {
@@ -212,7 +239,8 @@ fn check_model(policy: &Policy, labeler: &str, model: &LabelModel) -> Result<(),
 }
 
 fn read_calibration(path: &Path) -> Result<Calibration, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let missing = |error| describe_missing(&error, "lictor learn calibration SAMPLE -o FILE");
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {}", path.display(), missing(error)))?;
     Calibration::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -264,3 +292,6 @@ fn limits(policy: &Policy, calls_per_hour: Option<u64>) -> BudgetLimits {
 fn duration(span: Span) -> Duration {
     Duration::from_nanos(span.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,7 +63,8 @@ impl Labeler for PersonLabeler {
         }
         let answers = inquiry.questions.iter().map(|question| {
             let says = if terminal.is_closed { AnswerValue::Failed } else { says(&mut terminal, question) };
-            Answer::new(question.fact.clone(), says).by(&self.version)
+            let answer = Answer::new(question.fact.clone(), says).by(&self.version);
+            if says == AnswerValue::Failed { answer.because("nobody_there") } else { answer }
         });
         answers.collect()
     }

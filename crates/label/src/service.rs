@@ -27,7 +27,7 @@ use crate::answer_key::hash_question;
 use crate::budget::{Allowance, MeteredLabeler, fail_all};
 use crate::connection::{Connection, ConnectionOptions, LabelerError};
 use crate::event_text::write_event_text;
-use crate::meter::{LabelCounters, LabelCounts};
+use crate::meter::{LabelCounters, LabelCounts, UNREAD_REPLY};
 
 /// Which service is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,11 +104,12 @@ impl MeteredLabeler for ServiceLabeler {
             Ok(body) => body,
             Err(failure) => return fail_all(inquiry, &self.version, failure.reason, counters),
         };
-        let values = read_answers(&body, inquiry.questions).unwrap_or_else(|| {
-            counters.count_unread_reply();
-            vec![(AnswerValue::Unclear, None); inquiry.questions.len()]
-        });
-        write_answers(&self.version, inquiry, values)
+        let answers = match read_answers(&body, inquiry.questions) {
+            Some(values) => write_answers(&self.version, inquiry, values),
+            None => mark_unread(&self.version, inquiry, counters),
+        };
+        counters.count_unclear(&answers);
+        answers
     }
 
     fn counters(&self) -> &LabelCounters {
@@ -124,6 +125,13 @@ fn write_answers(version: &str, inquiry: &Inquiry<'_>, values: Vec<(AnswerValue,
         ..Answer::new(question.fact.clone(), says).by(version)
     };
     inquiry.questions.iter().zip(values).map(answer).collect()
+}
+
+/// Returns an unclear answer to each question, because the reply breaks the contract.
+fn mark_unread(version: &str, inquiry: &Inquiry<'_>, counters: &LabelCounters) -> Vec<Answer> {
+    counters.count_unread_reply();
+    let unclear = write_answers(version, inquiry, vec![(AnswerValue::Unclear, None); inquiry.questions.len()]);
+    unclear.into_iter().map(|answer| answer.because(UNREAD_REPLY)).collect()
 }
 
 fn write_request(inquiry: &Inquiry<'_>) -> Json {

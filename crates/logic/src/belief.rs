@@ -73,6 +73,10 @@ pub struct Belief {
     clock: Option<Time>,
 }
 
+/// A binding of values that may be violated, with the risk of it alone. No value stands for every value that was never
+/// seen.
+pub type BindingRisk = (Vec<Option<Value>>, ChanceRange);
+
 #[derive(Clone, Debug)]
 enum BeliefState {
     Single(Distribution),
@@ -122,15 +126,6 @@ impl Belief {
         }
     }
 
-    /// Returns the bindings that may have been violated so far, each with its probability. No value stands for every
-    /// value that was never seen. For a formula with `exists` and for one without quantifiers there are none.
-    pub fn violated_bindings(&self) -> Vec<(Vec<Option<Value>>, ChanceRange)> {
-        match &self.state {
-            BeliefState::Bindings(bindings) if !self.is_negated => bindings.violated_bindings(),
-            BeliefState::Bindings(_) | BeliefState::Single(_) => Vec::new(),
-        }
-    }
-
     fn combine(&self, chances: Vec<MemberChance>, is_shared: bool) -> ChanceRange {
         match self.is_negated {
             true => chance_of_all(chances, is_shared),
@@ -172,14 +167,20 @@ impl BeliefMonitor {
         Belief { state: self.initial.clone(), is_negated: self.monitor.compiled.negated, clock: None }
     }
 
-    fn expire(&mut self, state: &mut BeliefState, time: Time) {
+    /// Expires the deadlines before a time. Returns the risk that this violates the formula, and for which bindings.
+    fn expire(&mut self, state: &mut BeliefState, time: Time) -> (ChanceRange, Vec<BindingRisk>) {
         let (monitor, cache) = (&self.monitor, &mut self.cache);
         match state {
             BeliefState::Single(distribution) => {
-                PointStepper { monitor, cache, start: &self.start, time }.expire(distribution);
+                let mut stepper = PointStepper { monitor, cache, start: &self.start, time };
+                (stepper.expire(distribution).risk(distribution.lost), Vec::new())
             }
-            BeliefState::Bindings(bindings) if monitor.is_timed() => bindings.expire(monitor, cache, time),
-            BeliefState::Bindings(_) => {}
+            BeliefState::Bindings(bindings) if monitor.is_timed() => {
+                let risks = bindings.expire(monitor, cache, time);
+                let latches = monitor.after == After::Latch;
+                (risk_of_some(&risks.members, bindings.is_shared, latches), risks.bindings)
+            }
+            BeliefState::Bindings(_) => (ChanceRange { least: Chance::NEVER, most: Chance::NEVER }, Vec::new()),
         }
     }
 
@@ -187,6 +188,30 @@ impl BeliefMonitor {
     /// probability that this position violates the formula, given that it was not violated before, unless each
     /// violation counts.
     pub fn step(&mut self, belief: &mut Belief, facts: &Facts, choices: &[Choice]) -> ChanceRange {
+        self.step_by_binding(belief, facts, choices).0
+    }
+
+    /// Reads a position like [`step`](BeliefMonitor::step), and returns besides the bindings that it may violate, each
+    /// with its own risk, sorted. For a formula with `exists` and for one without quantifiers there are none.
+    ///
+    /// ```
+    /// use lictor_logic::{BeliefMonitor, Chance, Choice, Fact, Facts, Monitor, Value};
+    /// let mut monitor = BeliefMonitor::new(Monitor::parse("forall s. G !discloses(s)")?)?;
+    /// let mut belief = monitor.start();
+    /// let discloses = |name, chance| Ok(Choice::new(Fact::new("discloses", [Value::text(name)]), Chance::new(chance)?));
+    /// let choices = [discloses("ann", 0.5)?, discloses("bob", 0.25)?];
+    /// let (_, bindings) = monitor.step_by_binding(&mut belief, &Facts::default(), &choices);
+    /// let risks: Vec<f64> = bindings.iter().map(|(_, risk)| risk.least.to_f64()).collect();
+    /// assert_eq!(bindings[0].0, [Some(Value::text("ann"))]);
+    /// assert_eq!(risks, [0.5, 0.25]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn step_by_binding(
+        &mut self,
+        belief: &mut Belief,
+        facts: &Facts,
+        choices: &[Choice],
+    ) -> (ChanceRange, Vec<BindingRisk>) {
         let time = facts.time.max(belief.clock).unwrap_or_default();
         belief.clock = Some(time);
         self.expire(&mut belief.state, time);
@@ -198,32 +223,44 @@ impl BeliefMonitor {
             (BeliefState::Single(distribution), _) => {
                 let letters = weigh_letters(monitor, facts, &choices, &[]);
                 let mut stepper = PointStepper { monitor, cache, start: &self.start, time };
-                stepper.step(distribution, &letters).risk(distribution.lost)
+                (stepper.step(distribution, &letters).risk(distribution.lost), Vec::new())
             }
             (BeliefState::Bindings(bindings), None) => {
-                let risks = bindings.step(monitor, cache, time, (facts, &choices));
-                risk_of_some(&risks, bindings.is_shared, monitor.after == After::Latch)
+                let mut risks = bindings.step(monitor, cache, time, (facts, &choices));
+                risks.bindings.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+                let risk = risk_of_some(&risks.members, bindings.is_shared, monitor.after == After::Latch);
+                (risk, risks.bindings)
             }
             (BeliefState::Bindings(bindings), Some(before)) => {
                 bindings.step(monitor, cache, time, (facts, &choices));
-                growth(before, belief.violated())
+                (growth(before, belief.violated()), Vec::new())
             }
         }
     }
 
-    /// Lets time pass: every later position is after this moment. Returns the probability that a deadline up to it
-    /// violates the formula.
+    /// Lets time pass: every later position is after this moment. Returns the risk: the probability that a deadline up
+    /// to it violates the formula, given that it was not violated before, unless each violation counts.
     pub fn tick(&mut self, belief: &mut Belief, now: Time) -> ChanceRange {
+        self.tick_by_binding(belief, now).0
+    }
+
+    /// Lets time pass like [`tick`](BeliefMonitor::tick), and returns besides the bindings that a deadline may violate,
+    /// as [`step_by_binding`](BeliefMonitor::step_by_binding) does for positions.
+    pub fn tick_by_binding(&mut self, belief: &mut Belief, now: Time) -> (ChanceRange, Vec<BindingRisk>) {
         let after = Time(now.0.saturating_add(1));
-        let before = belief.violated();
-        if belief.clock.is_none_or(|clock| clock < after) {
-            belief.clock = Some(after);
-            self.expire(&mut belief.state, after);
+        if belief.clock.is_some_and(|clock| clock >= after) {
+            return (ChanceRange { least: Chance::NEVER, most: Chance::NEVER }, Vec::new());
         }
-        let behind = belief.violated();
-        let (least, most) = (behind.least.weight(), behind.most.weight());
-        let grown = |end: u64, other: Chance| end.saturating_sub(other.weight());
-        ChanceRange::from_weights(grown(least, before.most), grown(most, before.least))
+        belief.clock = Some(after);
+        let before = if belief.is_negated { Some(belief.violated()) } else { None };
+        let (risk, mut bindings) = self.expire(&mut belief.state, after);
+        match before {
+            Some(before) => (growth(before, belief.violated()), Vec::new()),
+            None => {
+                bindings.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+                (risk, bindings)
+            }
+        }
     }
 
     /// Returns the probability that the formula is violated if the trace ends now.

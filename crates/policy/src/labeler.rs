@@ -39,6 +39,8 @@ pub enum LabelerSource {
     Service {
         /// The address that inquiries are posted to.
         url: Text,
+        /// The version of the service, which keys of answers depend on.
+        version: Option<Text>,
         /// The environment variable with the key.
         key: Option<Text>,
     },
@@ -48,6 +50,8 @@ pub enum LabelerSource {
         url: Text,
         /// The kinds of entities that count, such as `PERSON`; any if there are none.
         entities: Vec<Text>,
+        /// The version of the analyzer and its models, which keys of answers depend on.
+        version: Option<Text>,
     },
     /// A classifier that was learnt from labelled logs: a file beside the policy, or `builtin:injection`.
     Learnt(Text),

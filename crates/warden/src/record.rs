@@ -232,6 +232,9 @@ fn describe_answer(answer: &Answer) -> Json {
     if let Some(by) = &answer.by {
         said["by"] = json!(by.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
     }
+    if let Some(why) = &answer.why {
+        said["why"] = json!(why.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
+    }
     for (key, value) in [("score", answer.score), ("chance", answer.chance)] {
         if let Some(value) = value.filter(|value| value.is_finite()) {
             said[key] = json!(value);

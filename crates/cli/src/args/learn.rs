@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
 
-use super::values::{FormatNameParser, parse_percent};
+use super::values::{FormatNameParser, parse_held_out};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LearnArgs {
@@ -87,7 +87,7 @@ pub(crate) struct LearnLabelsArgs {
     pub(crate) name: Option<String>,
 
     /// Share of sessions that are held out for the table
-    #[arg(long, value_name = "PERCENT", default_value_t = 25.0, value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 25.0, value_parser = parse_held_out)]
     pub(crate) held_out: f64,
 
     /// Format of the logs, instead of detecting it

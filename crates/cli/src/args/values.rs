@@ -35,6 +35,18 @@ pub(crate) fn requested_list(error: &Error) -> Option<&[String]> {
     }
 }
 
+/// Reads the share of sessions that are held out: some, but not all of them.
+pub(super) fn parse_held_out(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent),
+        Ok(0.0) => {
+            Err("nothing would be held out to measure on; give a number between 0 and 100, such as 25".to_owned())
+        }
+        Ok(100.0) => Err("nothing would be left to learn from; give a number between 0 and 100, such as 25".to_owned()),
+        _ => Err("not a number between 0 and 100".to_owned()),
+    }
+}
+
 /// Reads a share in percent.
 pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -1,8 +1,10 @@
 //! `lictor diff`: compares the findings of two policies on the same logs.
 
 use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 
-use lictor::audit::{AuditOptions, audit};
+use lictor::audit::{AnswerBook, AuditOptions, audit};
 use lictor::comparison::AuditComparison;
 use lictor::finding::Finding;
 use lictor::input::Input;
@@ -16,8 +18,8 @@ use crate::commands::audit::{
 };
 use crate::exit::Outcome;
 use crate::ledger_log;
-use crate::policies;
 use crate::render::paint::Paint;
+use crate::{complaint, labelers, policies};
 
 /// Audits the logs by both policies and reports the difference.
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
@@ -29,7 +31,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         .session_key(args.session_key.as_deref().map(Into::into));
     // Standard input can be read only once, so both audits share the inputs.
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let (old, new) = (judged(&args.old, &inputs, &options)?, judged(&args.new, &inputs, &options)?);
+    let answers = args.answers.as_deref();
+    let (old, new) = (judged(&args.old, &inputs, &options, answers)?, judged(&args.new, &inputs, &options, answers)?);
     // Both audits read the same logs, so that their faults are the same.
     complain(&new.faults);
     warn_if_too_many(&new, args.max_faults);
@@ -43,10 +46,21 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     Ok(if has_too_many_faults(&new, args.max_faults) { Outcome::Unjudged } else { outcome })
 }
 
-fn judged(policy: &str, inputs: &[Input], options: &AuditOptions) -> anyhow::Result<Report> {
+/// Audits the logs by a policy. No labeler is asked, so that a comparison costs nothing: the answers in the logs and in
+/// the file count.
+fn judged(policy: &str, inputs: &[Input], options: &AuditOptions, answers: Option<&Path>) -> anyhow::Result<Report> {
     let policy = policies::load(Some(policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
-    Ok(audit(&mut judge, inputs, options, &()).inspect_err(complain_without_events)?)
+    let opened = labelers::open_without_asking(answers, &policy)?;
+    if opened.labelers.has_asked() && answers.is_none() {
+        complaint::note(&format!(
+            "diff asks no labeler of {}: what only they know is unknown; --answers FILE takes the answers of an audit",
+            policy.name
+        ));
+    }
+    let book = (!opened.labelers.is_empty()).then(|| Arc::new(AnswerBook::new(opened.labelers.clone())));
+    let options = options.clone().answers(book);
+    Ok(audit(&mut judge, inputs, &options, &()).inspect_err(complain_without_events)?)
 }
 
 fn text(

@@ -115,12 +115,9 @@ fn print_result(calibration: &Calibration, sample: &[LabelledAnswer], out: &mut 
         }
         writeln!(out)?;
     }
-    for (fact, examples) in calibration.too_few() {
-        let least = Calibration::min_examples();
-        writeln!(
-            out,
-            "{fact}: no chance: {examples} examples are too few; each half needs {least} true and {least} false ones\n"
-        )?;
+    for (fact, shortage) in calibration.too_few() {
+        let examples = shortage.examples();
+        writeln!(out, "{fact}: no chance: {examples} examples are too few; {shortage}\n")?;
     }
     for pair in calibration.correlations() {
         let (first, second, phi, events) = (&pair.first, &pair.second, pair.phi, pair.events);

@@ -55,3 +55,15 @@ fn learn_labels_explains_missing_labels() {
         assert!(!folder.path().join("m.json").exists());
     }
 }
+
+#[test]
+fn learn_labels_refuses_held_out_without_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    write_log(folder.path(), 80);
+    for (share, complaint) in [("0", "nothing would be held out"), ("100", "nothing would be left"), ("NaN", "between")]
+    {
+        let output = learn(folder.path(), &["log.jsonl", "-o", "m.json", "--held-out", share]);
+        assert_eq!(output.status.code(), Some(2), "{share}");
+        assert!(text(&output.stderr).contains(complaint), "{share}: {}", text(&output.stderr));
+    }
+}

@@ -6,6 +6,7 @@
 mod evidence;
 mod guard;
 mod hook;
+mod labels;
 mod learn;
 mod ledger;
 mod mcp;

@@ -96,6 +96,15 @@ pub(crate) fn late_line(tenant: &str, finding: &Finding) -> Value {
     json!({"summary": format!("late: {property}"), "tenant": tenant, "property": property, "tool": tool})
 }
 
+/// Returns the members of the line about a fact whose answers drifted away from the calibration.
+pub(crate) fn drift_line(labeler: &str, fact: &str) -> Value {
+    let summary = format!(
+        "drift: the answers of {labeler} about {fact} are no longer like those of its calibration; risks that rest on \
+         them are suspended"
+    );
+    json!({"summary": summary, "labeler": labeler, "fact": fact})
+}
+
 /// Returns a name as it is logged. Models make up names of tools, so a name that could hold personal data is withheld.
 pub(super) fn loggable(name: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);

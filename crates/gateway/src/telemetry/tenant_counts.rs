@@ -152,7 +152,7 @@ fn add_all<const N: usize>(sum: &mut [u64; N], counts: &[u64; N]) {
 }
 
 /// Returns the value of a label as Prometheus reads it.
-fn escape(value: &str) -> String {
+pub(super) fn escape(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use hyper::Method;
+use lictor_event::labeler::Labeler;
+use lictor_event::{Answer, AnswerValue, Kind};
+use lictor_label::connection::ConnectionOptions;
+use lictor_label::service::{ServiceLabeler, ServiceOptions};
+use lictor_label::{Calibration, LabelledAnswer, Stratum};
+use lictor_logic::Fact;
 use lictor_wire::Api;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -94,4 +101,58 @@ async fn failing_labeler_leaves_the_fact_unknown() {
     let records = world.end().await;
     let answers: Vec<&Value> = records.iter().filter_map(|record| record.get("answers")).collect();
     assert_eq!(answers[0][0]["says"], "failed");
+}
+
+/// The calibration of a service that says yes to one message in four, and errs in one of nineteen.
+fn calibrate(version: &str) -> Calibration {
+    let sample = (0..2000u64).map(|k| {
+        let (truth, is_wrong) = (k % 4 == 0, k % 19 == 0);
+        let says = if truth != is_wrong { AnswerValue::Yes } else { AnswerValue::No };
+        LabelledAnswer {
+            session: format!("s{}", k / 20).into(),
+            event: k % 20,
+            stratum: Stratum::new(&Kind::UserMessage, None),
+            answer: Answer::new(Fact::new("threatens", []), says).by(version),
+            truth,
+        }
+    });
+    Calibration::fit(version, "2026-11-17T12:00:00Z", &sample.collect::<Vec<_>>()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drift_suspends_risk_and_shows_in_metrics() {
+    let labeler = Model::start(answer).await;
+    let url = format!("http://{}/label", labeler.address);
+    let options = ServiceOptions::new("words", "7", ConnectionOptions::new(url.as_str()));
+    let calibration = calibrate(ServiceLabeler::new(options).unwrap().version());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("words.json");
+    std::fs::write(&file, calibration.to_file()).unwrap();
+    let source = format!("service: \"{url}\", version: 7, calibration: \"{}\", timeout: 20s", file.display());
+    let policy = policy(&labeler);
+    let start = policy.find("service:").unwrap();
+    let end = start + policy[start..].find('}').unwrap();
+    let policy = format!("{}{source}{}", &policy[..start], &policy[end..])
+        .replace("respond: block}", "respond: block, risk: 0.5}");
+    let model = saying(vec![call("c", "pay", json!({}))]).await;
+    let world = plan(&model, &policy).start().await;
+    let metric = |value: u8| format!("lictor_label_drift{{labeler=\"words\",fact=\"threatens\"}} {value}");
+    let metrics = world.control(Method::GET, "/lictor/metrics", &json!({})).await.text().to_owned();
+    assert!(metrics.lines().any(|line| line == metric(0)), "{metrics}");
+    for number in 0..40 {
+        let text = format!("pay {number}, or else");
+        world.post(path(Api::Chat), &format!("rude {number}"), &request(Api::Chat, &text, false)).await;
+    }
+    let metrics = world.control(Method::GET, "/lictor/metrics", &json!({})).await.text().to_owned();
+    assert!(metrics.lines().any(|line| line == metric(1)), "{metrics}");
+    // A yes counts plainly now, and so does a no.
+    let blocked = world.post(path(Api::Chat), "last", &request(Api::Chat, "pay at last, or else", false)).await;
+    assert!(!blocked.text().contains("\"pay\""), "{}", blocked.text());
+    let paid = world.post(path(Api::Chat), "kind", &request(Api::Chat, "please pay", false)).await;
+    assert!(paid.text().contains("\"pay\""), "{}", paid.text());
+    let records = world.end().await;
+    let answers: Vec<&Value> = records.iter().filter_map(|record| record.get("answers")).collect();
+    assert!(answers[0][0]["chance"].is_number() && answers[0][0]["why"].is_null(), "{}", answers[0]);
+    let last = answers[answers.len() - 2];
+    assert!(last[0]["chance"].is_null() && last[0]["why"] == "drift", "{last}");
 }

@@ -5,7 +5,7 @@ use lictor_json::Text;
 use lictor_logic::Value;
 use serde::{Serialize, Serializer};
 
-use super::{Finding, WitnessEvent};
+use super::{Finding, FindingGround, WitnessEvent};
 
 /// A finding with its witness.
 #[derive(Debug, Serialize)]
@@ -28,9 +28,22 @@ pub struct FindingView<'a> {
     /// Only for a property with a risk: the least and the most that it may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     risk: Option<[f64; 2]>,
+    /// Only for a property with a risk: the answers that carry it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rests_on: Vec<GroundView<'a>>,
     owed: Option<&'a str>,
     suppressed: Option<&'a str>,
     fingerprint: &'a str,
+}
+
+/// An answer that carries a risk.
+#[derive(Debug, Serialize)]
+struct GroundView<'a> {
+    step: u32,
+    fact: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    chance: f64,
 }
 
 /// An event of a witness, with content only if the user asked for it.
@@ -75,10 +88,17 @@ impl<'a> FindingView<'a> {
             witness: finding.witness.iter().map(ProofView::of).collect(),
             witness_basis: finding.basis_note().map(|_| finding.basis.name()),
             risk: finding.risk.map(|risk| [risk.least.to_f64(), risk.most.to_f64()]),
+            rests_on: finding.grounds.iter().map(GroundView::of).collect(),
             owed: finding.owed.as_deref(),
             suppressed: finding.suppressed.as_deref(),
             fingerprint: &finding.fingerprint,
         }
+    }
+}
+
+impl<'a> GroundView<'a> {
+    fn of(ground: &'a FindingGround) -> GroundView<'a> {
+        GroundView { step: ground.step, fact: &ground.fact, by: ground.by.as_deref(), chance: ground.chance }
     }
 }
 

@@ -95,6 +95,7 @@ fn finding_of(line: &Json, property: &Arc<Property>, event: &Event) -> Finding {
         witness: Vec::new(),
         basis: WitnessBasis::default(),
         risk: line.get("risk").and_then(read_risk),
+        grounds: Vec::new(),
         owed: line.text("owed").map(str::to_owned),
         suppressed: line.text("suppressed").map(Into::into),
         fingerprint: line.text("fingerprint").unwrap_or_default().to_owned(),

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{Cause, Decision, Objection};
 use crate::finding::Finding;
 use crate::finding::FindingView;
-use lictor_event::{Event, write_time};
+use lictor_event::{Answer, AnswerValue, Event, write_time};
 
 /// The version of the shape.
 const VERSION: u32 = 1;
@@ -47,6 +47,19 @@ struct DecisionView<'a> {
     gap: Option<GapView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<ClockView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<DoubtView<'a>>,
+}
+
+/// An answer of a labeler that leaves a fact unknown, or has no chance, and why.
+#[derive(Debug, Serialize)]
+struct DoubtView<'a> {
+    fact: &'a str,
+    says: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
 }
 
 /// A time that was not believed, and the time that was used.
@@ -136,7 +149,21 @@ impl<'a> DecisionView<'a> {
             clock: decision
                 .claimed_time
                 .map(|claimed| ClockView { claimed: write_time(claimed), taken: event.time.map(write_time) }),
+            doubts: event.answers.iter().filter(|answer| is_doubt(answer)).map(DoubtView::of).collect(),
         }
+    }
+}
+
+/// Whether an answer leaves its fact unknown, or has no chance because of drift.
+fn is_doubt(answer: &Answer) -> bool {
+    matches!(answer.says, AnswerValue::Unclear | AnswerValue::Failed) || answer.is_suspended()
+}
+
+impl<'a> DoubtView<'a> {
+    /// The values of the fact may be persons, so only its name is shown.
+    fn of(answer: &'a Answer) -> DoubtView<'a> {
+        let (by, why) = (answer.by.as_deref(), answer.why.as_deref());
+        DoubtView { fact: &answer.fact.name, says: answer.says.name(), by, why }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use lictor_json::Text;
-use lictor_logic::{Belief, Time, TraceState};
+use lictor_logic::{Time, TraceState};
 use lictor_policy::Property;
 
 use super::{Session, Version};
 use crate::finding::Finding;
+use crate::risk::Beliefs;
 use crate::trail::EventSummary;
 use crate::{HistoryEvent, LabeledEvent, Violations};
 
@@ -26,7 +27,7 @@ pub struct Proposal {
     /// The state after the event.
     pub(crate) standing: TraceState,
     /// The beliefs after the event.
-    pub(super) beliefs: Box<[Belief]>,
+    pub(super) beliefs: Beliefs,
     pub(crate) labeled: LabeledEvent,
     pub(super) violations: Violations,
     /// The event as witnesses describe it.

@@ -123,6 +123,7 @@ impl Case<'_> {
             witness,
             basis,
             risk: self.broken.risk,
+            grounds: Vec::new(),
             owed: None,
             suppressed: None,
             fingerprint: String::new(),

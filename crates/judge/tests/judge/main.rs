@@ -4,5 +4,6 @@ mod categories;
 mod effects;
 mod foreign;
 mod ports;
+mod question_share;
 mod risks;
 mod session;

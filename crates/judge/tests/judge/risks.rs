@@ -126,6 +126,105 @@ properties:
     }
 }
 
+fn drifting(says: AnswerValue) -> Answer {
+    threatens(says, None).by("small@1").because("drift")
+}
+
+#[test]
+fn drift_makes_answers_count_plainly() {
+    for (says, action) in [(AnswerValue::No, Action::Forward), (AnswerValue::Yes, Action::Block)] {
+        let mut guard = guard();
+        guard.decide(message(vec![drifting(says)]), None);
+        let decision = guard.decide(payment(), None);
+        assert_eq!((decision.action, risk_of(&decision)), (action, None), "{says:?}");
+    }
+    // An answer without a chance for any other reason stays unknown.
+    let mut guard = guard();
+    guard.decide(message(vec![threatens(AnswerValue::No, None).because("not calibrated")]), None);
+    assert_eq!(guard.decide(payment(), None).action, Action::Ask);
+}
+
+#[test]
+fn drift_suspends_risk_of_whole_session() {
+    for (likely, says, action) in [(0.9, AnswerValue::No, Action::Forward), (0.05, AnswerValue::Yes, Action::Block)] {
+        // The answer before the drift is read plainly, too: not by its chance.
+        for drifts in [false, true] {
+            let mut guard = guard();
+            guard.decide(message(vec![threatens(says, Some(likely))]), None);
+            if drifts {
+                guard.decide(message(vec![drifting(AnswerValue::No)]), None);
+            }
+            let by_chance = if likely > 0.2 { Action::Block } else { Action::Forward };
+            let expected = if drifts { action } else { by_chance };
+            assert_eq!(guard.decide(payment(), None).action, expected, "{likely}, drifts: {drifts}");
+        }
+    }
+}
+
+#[test]
+fn drift_of_a_session_survives_saving() {
+    let (mut judge, mut other) = (JUDGE.fork(), JUDGE.fork());
+    let mut session = Session::new(&mut judge, "s");
+    session.observe(&mut judge, &message(vec![threatens(AnswerValue::No, Some(0.9))])).unwrap();
+    session.observe(&mut judge, &message(vec![drifting(AnswerValue::No)])).unwrap();
+    let saved = serde_json::to_string(&session.save(&judge, 0).unwrap()).unwrap();
+    let mut restored = Session::restore(&mut other, &serde_json::from_str(&saved).unwrap()).unwrap();
+    assert!(restored.observe(&mut other, &payment()).unwrap().is_empty());
+}
+
+#[test]
+fn decision_names_labeler_that_failed() {
+    let mut guard = guard();
+    let failed = threatens(AnswerValue::Failed, None).by("small@1").because("timeout");
+    let answers = vec![failed, drifting(AnswerValue::Yes), threatens(AnswerValue::No, Some(0.5))];
+    let line = guard.decide(message(answers), None).line();
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let expected = serde_json::json!([
+        {"fact": "threatens", "says": "failed", "by": "small@1", "why": "timeout"},
+        {"fact": "threatens", "says": "yes", "by": "small@1", "why": "drift"},
+    ]);
+    assert_eq!(line["doubts"], expected);
+}
+
+#[test]
+fn risk_blames_binding_that_answers_do_not_prove() {
+    const BOUND: &str = r#"
+lictor: 1
+labelers: {small: {log: true, calibration: small.json}}
+facts: {threatens: {ask: the user threatens somebody, of: user_message, by: small}}
+properties:
+  - {id: calm, formula: 'forall t. always (tool_call(t) -> !once threatens)', risk: 0.2, after: each}
+"#;
+    let mut judge = judge(BOUND);
+    let mut session = Session::new(&mut judge, "s");
+    session.observe(&mut judge, &message(vec![threatens(AnswerValue::No, Some(0.5))])).unwrap();
+    let findings = session.observe(&mut judge, &payment()).unwrap();
+    let bound: Vec<String> =
+        findings.iter().flat_map(|it| &it.binding).map(|(name, value)| format!("{name} {value}")).collect();
+    assert_eq!(bound, ["t \"pay\""]);
+}
+
+#[test]
+fn risk_names_answers_that_carry_it() {
+    let mut judge = JUDGE.fork();
+    let answer = |chance: f64| message(vec![threatens(AnswerValue::No, Some(chance)).by("small@1")]);
+    let events = [answer(0.01), payment(), answer(0.5), answer(0.05), payment()];
+    let mut session = Session::new(&mut judge, "s");
+    let mut findings = Vec::new();
+    for event in &events {
+        findings.append(&mut session.observe(&mut judge, event).unwrap());
+    }
+    judge.add_grounds(&events, &mut findings);
+    let note = findings[0].risk_note().unwrap();
+    let grounds: Vec<(u32, f64)> = findings[0].grounds.iter().map(|it| (it.step, it.chance)).collect();
+    assert_eq!(findings[0].step, 5);
+    assert_eq!(grounds, [(3, 0.5), (4, 0.05)], "the first message adds next to nothing");
+    assert!(
+        note.ends_with("; rests on threatens at step 3 (small, 0.50), threatens at step 4 (small, 0.05)"),
+        "{note}"
+    );
+}
+
 /// Answers every question with the same chance, and remembers what it was asked.
 #[derive(Default)]
 struct ScriptedLabeler(Mutex<Vec<(usize, usize)>>);

@@ -31,6 +31,15 @@ impl ConfusionCounts {
         }
     }
 
+    pub(super) fn sum_with(&self, other: &ConfusionCounts) -> ConfusionCounts {
+        ConfusionCounts {
+            true_yes: self.true_yes.saturating_add(other.true_yes),
+            false_no: self.false_no.saturating_add(other.false_no),
+            false_yes: self.false_yes.saturating_add(other.false_yes),
+            true_no: self.true_no.saturating_add(other.true_no),
+        }
+    }
+
     pub(super) fn positives(&self) -> u64 {
         self.true_yes.saturating_add(self.false_no)
     }

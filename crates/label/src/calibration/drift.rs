@@ -93,6 +93,19 @@ impl DriftWatch {
         self.facts.get(fact).is_some_and(|fact| fact.is_suspended)
     }
 
+    /// Returns the facts that are watched, and whether the chances of each are suspended.
+    pub fn facts(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.facts.iter().map(|(name, fact)| (name.as_str(), fact.is_suspended))
+    }
+
+    /// Suspends the facts that counts of the same calibration, kept by another process, suspend.
+    pub fn adopt_suspensions(&mut self, calibration: &Calibration, counts: &Json) {
+        let Ok(other) = DriftWatch::restore(calibration, counts) else { return };
+        for (name, fact) in &mut self.facts {
+            fact.is_suspended |= other.is_suspended(name);
+        }
+    }
+
     /// Returns its counts, to be kept between runs.
     pub fn to_json(&self) -> Json {
         let facts = self.facts.iter().map(|(name, fact)| {

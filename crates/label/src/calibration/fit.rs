@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use lictor_event::AnswerValue;
 use lictor_json::Text;
 
-use super::confusion::{ConfusionCounts, MIN_EXAMPLES};
+use super::confusion::ConfusionCounts;
 use super::correlation::correlate_errors;
 use super::error::CalibrationError;
 use super::sample::{LabelledAnswer, Stratum};
 use super::score_curve::{ScoreCurve, ScoreScale};
+use super::shortage::ExampleShortage;
 use super::{Calibration, FactCalibration, FactChances, StratumChances};
 
 impl Calibration {
@@ -37,8 +38,8 @@ impl Calibration {
         let (mut facts, mut too_few) = (BTreeMap::new(), BTreeMap::new());
         for (name, answers) in by_fact {
             match fit_fact(&answers) {
-                Some(fact) => _ = facts.insert(name, fact),
-                None => _ = too_few.insert(name, answers.len() as u64),
+                Ok(fact) => _ = facts.insert(name, fact),
+                Err(shortage) => _ = too_few.insert(name, shortage),
             }
         }
         let correlations = correlate_errors(sample);
@@ -48,19 +49,15 @@ impl Calibration {
         calibration.seal();
         Ok(calibration)
     }
-
-    /// Returns the fewest true, and the fewest false, examples that each half of a sample needs for a fact.
-    pub const fn min_examples() -> u64 {
-        MIN_EXAMPLES
-    }
 }
 
-/// Fits and checks one fact. None if either half has too few examples.
-fn fit_fact(answers: &[&LabelledAnswer]) -> Option<FactCalibration> {
+/// Fits and checks one fact, unless either half has too few examples.
+fn fit_fact(answers: &[&LabelledAnswer]) -> Result<FactCalibration, ExampleShortage> {
     let (held_out, fitted): (Vec<&LabelledAnswer>, Vec<&LabelledAnswer>) =
         answers.iter().partition(|it| it.is_held_out());
-    if !count_answers(&fitted).is_enough() || !count_answers(&held_out).is_enough() {
-        return None;
+    let shortage = ExampleShortage::new(&count_answers(&fitted), &count_answers(&held_out));
+    if shortage.is_short() {
+        return Err(shortage);
     }
     let score = |it: &&LabelledAnswer| Some((it.answer.says, finite_score(it)?, it.truth));
     let scores: Vec<(AnswerValue, f64, bool)> = fitted.iter().filter_map(score).collect();
@@ -76,7 +73,7 @@ fn fit_fact(answers: &[&LabelledAnswer]) -> Option<FactCalibration> {
     let strata = groups.into_iter().map(|(stratum, answers)| (stratum, fit_stratum(scale, &answers)));
     let chances = FactChances { scale, strata: strata.collect(), pooled: fit_stratum(scale, &fitted) };
     let check = chances.check(held_out.into_iter());
-    Some(FactCalibration { chances, check })
+    Ok(FactCalibration { chances, check })
 }
 
 fn fit_stratum(scale: Option<ScoreScale>, answers: &[&LabelledAnswer]) -> StratumChances {

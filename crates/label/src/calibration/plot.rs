@@ -7,9 +7,18 @@ use super::reliability::{FactCheck, ReliabilityBin};
 /// The width of the plot, in characters.
 const WIDTH: usize = 41;
 
+/// The place and the size of the picture's plot.
+const PLOT_LEFT: f64 = 52.0;
+const PLOT_TOP: f64 = 36.0;
+const PLOT_SIZE: f64 = 320.0;
+
+/// The longest title that fits above the plot.
+const MAX_TITLE_CHARACTERS: usize = 46;
+
 impl FactCheck {
     /// Returns the reliability table as text: for each bin the chance, the rate, its 95 % bars and a plot from 0 to 1.
-    /// `[` and `]` are the bars, `o` is the rate, `*` the chance where it lies within, and `X` where it does not.
+    /// `[` and `]` are the bars, `o` is the rate, `*` the chance where it lies within, and `X` where it does not. Where
+    /// both fall on one place, the chance is shown.
     pub fn to_table(&self) -> String {
         let mut table = format!(
             "  {:>7}  {:>6} {:>6}  {:^13}  0{:>width$}\n",
@@ -29,31 +38,79 @@ impl FactCheck {
         table
     }
 
-    /// Returns the reliability table as an SVG picture that follows the light or dark mode of the browser.
+    /// Returns the reliability table as an SVG picture that follows the light or dark mode of the browser. The further a
+    /// bin is from the diagonal, the further its chance is from what happens.
     pub fn to_svg(&self, title: &str) -> String {
-        const STYLE: &str = "text{font:12px sans-serif;fill:#1f2328}.page{fill:#fff}.line{stroke:#818b98;fill:none}\
-             .bar{stroke:#1a7f37;stroke-width:2}.out{stroke:#d1242f;stroke-width:2}\
-             @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.page{fill:#0d1117}}";
-        let escaped = title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#59636e}.title{font-size:13px;fill:#1f2328}\
+             .page{fill:#fff}.grid{stroke:#d1d9e0;fill:none}.even{stroke:#818b98;stroke-dasharray:4 3}\
+             .in{stroke:#1a7f37;fill:#1a7f37}.out{stroke:#d1242f;fill:#d1242f}path.in,path.out{stroke-width:2}\
+             @media(prefers-color-scheme:dark){text{fill:#9198a1}.title{fill:#f0f6fc}.page{fill:#0d1117}\
+             .grid{stroke:#3d444d}.in{stroke:#3fb950;fill:#3fb950}.out{stroke:#f85149;fill:#f85149}}";
+        let x = |value: f64| PLOT_LEFT + PLOT_SIZE * value;
+        let y = |value: f64| PLOT_TOP + PLOT_SIZE * (1.0 - value);
+        let (width, height) = (PLOT_LEFT + PLOT_SIZE + 16.0, PLOT_TOP + PLOT_SIZE + 64.0);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 340 370\"><title>{escaped}</title><style>{STYLE}</style>\
-             <rect class=\"page\" width=\"340\" height=\"370\"/><text x=\"20\" y=\"18\">{escaped}</text>\
-             <path class=\"line\" d=\"M20 30V330H320V30ZM20 330L320 30\"/>\
-             <text x=\"20\" y=\"346\">0</text><text x=\"313\" y=\"346\">1</text><text x=\"150\" y=\"360\">chance</text>"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\"><title>{}</title><style>{STYLE}</style><rect class=\"page\" width=\"{width}\" \
+             height=\"{height}\"/><text class=\"title\" x=\"{PLOT_LEFT}\" y=\"22\">{}</text>",
+            escape_xml(title),
+            escape_xml(&shorten(title)),
         );
-        let place = |value: f64| 300.0 * value;
-        for bin in &self.bins {
-            let class = if bin.is_within() { "bar" } else { "out" };
-            let x = 20.0 + place(bin.mean_chance);
-            let [least, rate, most] = [bin.least, bin.rate(), bin.most].map(|value| 330.0 - place(value));
+        let (left, right, top, bottom) = (x(0.0), x(1.0), y(1.0), y(0.0));
+        for step in 0..=4 {
+            let value = f64::from(step) / 4.0;
+            let (across, down) = (x(value), y(value));
             _ = write!(
                 svg,
-                "<path class=\"{class}\" d=\"M{x:.1} {least:.1}V{most:.1}\"/>\
-                 <circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{rate:.1}\" r=\"3\"/>"
+                "<path class=\"grid\" d=\"M{across} {top}V{bottom}M{left} {down}H{right}\"/>\
+                 <text x=\"{across}\" y=\"{}\" text-anchor=\"middle\">{value}</text>\
+                 <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{value}</text>",
+                bottom + 16.0,
+                left - 6.0,
+                down + 4.0,
             );
         }
-        svg.push_str("</svg>\n");
+        let middle = y(0.5);
+        _ = write!(
+            svg,
+            "<path class=\"even\" d=\"M{left} {bottom}L{right} {top}\"/>\
+             <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">chance</text>\
+             <text x=\"12\" y=\"{middle}\" text-anchor=\"middle\" transform=\"rotate(-90 12 {middle})\">share that holds</text>",
+            x(0.5),
+            bottom + 34.0,
+        );
+        for bin in &self.bins {
+            let class = if bin.is_within() { "in" } else { "out" };
+            let (x, least, rate, most) = (x(bin.mean_chance), y(bin.least), y(bin.rate()), y(bin.most));
+            _ = write!(
+                svg,
+                "<path class=\"{class}\" d=\"M{x:.1} {least:.1}V{most:.1}M{:.1} {least:.1}h6M{:.1} {most:.1}h6\"/>\
+                 <circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{rate:.1}\" r=\"3.5\"/>",
+                x - 3.0,
+                x - 3.0,
+            );
+        }
+        let verdict = if self.passed { "passed" } else { "did not pass" };
+        _ = writeln!(
+            svg,
+            "<text x=\"{left}\" y=\"{}\">{} answers in {} bins with 95 % bars; {verdict}</text></svg>",
+            bottom + 52.0,
+            self.examples,
+            self.bins.len(),
+        );
         svg
+    }
+}
+
+fn escape_xml(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Returns a title that fits above the plot.
+fn shorten(title: &str) -> String {
+    match title.char_indices().nth(MAX_TITLE_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &title[..end]),
+        None => title.to_owned(),
     }
 }
 
@@ -84,6 +141,8 @@ mod tests {
             raw_ece: 0.2,
             log_loss: 0.3,
             raw_log_loss: 0.4,
+            shift_error: 0.1,
+            brier_error: 0.1,
             passed: false,
         }
     }
@@ -106,5 +165,7 @@ mod tests {
         assert!(
             svg.contains("a &lt; b &amp; c") && svg.matches("<circle").count() == 2 && svg.contains("class=\"out\"")
         );
+        let long = check().to_svg(&"é".repeat(99));
+        assert!(long.contains(&format!("{}…</text>", "é".repeat(46))), "{long}");
     }
 }

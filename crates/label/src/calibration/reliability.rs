@@ -4,6 +4,13 @@ use std::collections::BTreeMap;
 
 use lictor_math::{clopper_pearson, ln};
 
+/// The fewest true, and the fewest false, examples that a check needs. Odds that are off by a factor of three are found with
+/// 50 true examples in nine of ten cases, with 10 in one of four.
+pub(super) const MIN_CHECKED: u64 = 50;
+
+/// How far two numbers of a file may differ that are computed from the same others.
+const SAME_NUMBER: f64 = 1e-9;
+
 /// The number of bins of a reliability table.
 const BINS: usize = 10;
 
@@ -85,9 +92,14 @@ pub struct FactCheck {
     pub log_loss: f64,
     /// The log loss of the raw score, kept within 10⁻⁶ of 0 and 1.
     pub raw_log_loss: f64,
-    /// Whether the chances may be used: at most one of ten bins is outside its bars (none if there are fewer than
-    /// five), none is outside the 99.9 % bars, the mean chance is within three standard errors of the rate, and the
-    /// Brier score is above the raw one by no more than the sampling error, or three errors in the sample.
+    /// The standard error of the mean chance minus the rate. Sessions count as independent, not answers.
+    pub shift_error: f64,
+    /// The standard error of the difference of the two Brier scores, over sessions too.
+    pub brier_error: f64,
+    /// Whether the chances may be used: there are enough true and false examples, at most one of ten bins is outside its
+    /// bars (none if there are fewer than five), none is outside the 99.9 % bars, the mean chance is within three standard
+    /// errors of the rate, and the Brier score is above the raw one by no more than the sampling error, or three errors in
+    /// the sample. It follows from the other numbers.
     pub passed: bool,
 }
 
@@ -99,7 +111,73 @@ impl FactCheck {
 
     /// Returns the share of all answers whose fact holds.
     pub fn rate(&self) -> f64 {
-        self.bins.iter().map(|bin| bin.positives).sum::<u64>() as f64 / self.examples.max(1) as f64
+        self.positives() as f64 / self.examples.max(1) as f64
+    }
+
+    /// Returns the number of answers whose fact holds.
+    pub fn positives(&self) -> u64 {
+        self.bins.iter().fold(0, |sum, bin| sum.saturating_add(bin.positives))
+    }
+
+    /// Returns why the chances may not be used, by the numbers of the check alone.
+    pub(super) fn find_objection(&self, fit_error: FitError) -> Option<&'static str> {
+        let outside = self.bins.iter().filter(|bin| !bin.is_within()).count();
+        let allowed = usize::from(self.bins.len() >= BINS / 2);
+        let is_far_off = |bin: &ReliabilityBin| {
+            let (least, most) = bound_rate(bin.positives, bin.count, fit_error.of_bin, OUTER_CONFIDENCE);
+            bin.mean_chance < least || bin.mean_chance > most
+        };
+        let shift = (self.mean_chance() - self.rate()).abs();
+        let slack = (BRIER_TOLERANCE * self.brier_error).max(BRIER_SLACK_ERRORS / self.examples.max(1) as f64);
+        let negatives = self.examples.saturating_sub(self.positives());
+        if self.positives() < MIN_CHECKED || negatives < MIN_CHECKED {
+            Some("it has too few true or false examples")
+        } else if outside > allowed || self.bins.iter().any(is_far_off) {
+            Some("its bins are outside their bars")
+        } else if shift > MAX_SHIFT * self.shift_error * (1.0 + fit_error.of_all).sqrt() {
+            // It finds what bins cannot: a small shift of chances near 0 and 1.
+            Some("its mean chance is not the rate")
+        } else if self.brier - self.raw_brier > slack {
+            Some("its Brier score is above the raw one")
+        } else {
+            None
+        }
+    }
+
+    /// Returns a number of the check that the others contradict, or that no check can have.
+    pub(super) fn find_contradiction(&self, fit_error: FitError) -> Option<&'static str> {
+        let is_share = |value: f64| (0.0..=1.0).contains(&value);
+        let is_same = |a: f64, b: f64| (a - b).abs() <= SAME_NUMBER;
+        let count = self.bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.count));
+        let spread = self.bins.iter().map(|bin| bin.count as f64 * (bin.mean_chance - bin.rate()).powi(2)).sum::<f64>();
+        let is_wrong_bin = |bin: &ReliabilityBin| {
+            let (least, most) = bound_rate(bin.positives, bin.count, fit_error.of_bin, BAR_CONFIDENCE);
+            bin.positives > bin.count || !is_same(bin.least, least) || !is_same(bin.most, most)
+        };
+        if self.examples == 0 || count != self.examples {
+            Some("the counts of `bins` do not sum to `examples`")
+        } else if self.bins.len() > BINS
+            || self.bins.iter().any(|bin| !(bin.mean_chance > 0.0 && bin.mean_chance < 1.0))
+        {
+            Some("`bins` must be at most ten, each with a chance between 0 and 1")
+        } else if !self.bins.is_sorted_by(|a, b| a.mean_chance <= b.mean_chance + SAME_NUMBER) {
+            Some("the chances of `bins` must rise")
+        } else if self.bins.iter().any(is_wrong_bin) {
+            Some("the bars of `bins` are not those of their counts")
+        } else if [self.brier, self.raw_brier, self.ece, self.raw_ece].iter().any(|value| !is_share(*value)) {
+            Some("`brier`, `raw_brier`, `ece` and `raw_ece` must be from 0 to 1")
+        } else if !is_same(self.ece, calibration_error(&self.bins)) {
+            Some("`ece` is not that of `bins`")
+        } else if self.brier + SAME_NUMBER < spread / count as f64 {
+            // The mean square is at least the square of the mean (Jensen).
+            Some("`brier` is lower than `bins` allow")
+        } else if !(self.log_loss >= 0.0 && self.raw_log_loss >= 0.0) {
+            Some("`log_loss` and `raw_log_loss` must not be negative")
+        } else if !is_share(self.shift_error) || !is_share(self.brier_error) {
+            Some("`shift_error` and `brier_error` must be from 0 to 1")
+        } else {
+            None
+        }
     }
 }
 
@@ -114,21 +192,14 @@ pub(super) struct FitError {
 
 /// Checks chances. The bars and the other tolerances are widened by the error of the fit.
 pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_error: FitError) -> FactCheck {
-    let fit_share = fit_error.of_bin;
     let pairs = |of: fn(&CheckedChance<'_>) -> f64| -> Vec<(f64, bool)> {
         checked.iter().map(|it| (of(it), it.truth)).collect()
     };
     let (chances, raw) = (pairs(|it| it.chance), pairs(|it| it.raw));
-    let bins = cut_bins(&chances, fit_share);
-    let outside = bins.iter().filter(|bin| !bin.is_within()).count();
-    let allowed = usize::from(bins.len() >= BINS / 2);
-    let is_far_off = bins.iter().any(|bin| {
-        let (least, most) = bound_rate(bin.positives, bin.count, fit_share, OUTER_CONFIDENCE);
-        bin.mean_chance < least || bin.mean_chance > most
-    });
+    let bins = cut_bins(&chances, fit_error.of_bin);
     let bounded: Vec<(f64, bool)> =
         raw.iter().map(|(p, truth)| (p.clamp(MIN_RAW_PROBABILITY, 1.0 - MIN_RAW_PROBABILITY), *truth)).collect();
-    FactCheck {
+    let mut check = FactCheck {
         examples: checked.len() as u64,
         brier: mean(&chances, square_error),
         raw_brier: mean(&raw, square_error),
@@ -136,13 +207,15 @@ pub(super) fn check_chances(checked: &[CheckedChance<'_>], fit_error: FitError) 
         raw_ece: calibration_error(&cut_bins(&raw, 0.0)),
         log_loss: mean(&chances, log_error),
         raw_log_loss: mean(&bounded, log_error),
-        passed: !checked.is_empty()
-            && outside <= allowed
-            && !is_far_off
-            && !is_shifted(checked, fit_error.of_all)
-            && !is_brier_worse(checked),
+        shift_error: measure_shift_error(checked),
+        brier_error: spread_by_session(checked, |it| {
+            square_error(it.chance, it.truth) - square_error(it.raw, it.truth)
+        }),
+        passed: false,
         bins,
-    }
+    };
+    check.passed = check.find_objection(fit_error).is_none();
+    check
 }
 
 fn square_error(p: f64, truth: bool) -> f64 {
@@ -158,32 +231,24 @@ fn mean(pairs: &[(f64, bool)], error: fn(f64, bool) -> f64) -> f64 {
     pairs.iter().map(|(p, truth)| error(*p, *truth)).sum::<f64>() / pairs.len().max(1) as f64
 }
 
-/// Returns the mean of a number over answers, and its standard error. Sessions are the units that are independent, so the
-/// error is that of the sums over sessions.
-fn mean_by_session(checked: &[CheckedChance<'_>], number: impl Fn(&CheckedChance<'_>) -> f64) -> (f64, f64) {
+/// Returns the standard error of the mean of a number over answers. Sessions are the units that are independent, so it is
+/// that of the sums over sessions.
+fn spread_by_session(checked: &[CheckedChance<'_>], number: impl Fn(&CheckedChance<'_>) -> f64) -> f64 {
     let count = checked.len().max(1) as f64;
     let mean = checked.iter().map(&number).sum::<f64>() / count;
     let mut sessions: BTreeMap<&str, f64> = BTreeMap::new();
     for it in checked {
         *sessions.entry(it.session).or_default() += number(it) - mean;
     }
-    (mean, sessions.values().map(|sum| sum * sum).sum::<f64>().sqrt() / count)
+    sessions.values().map(|sum| sum * sum).sum::<f64>().sqrt() / count
 }
 
-/// Whether facts hold more or less often than the chances sum to, by more than the sampling error. It finds what bins
-/// cannot: a small shift of chances near 0 and 1.
-fn is_shifted(checked: &[CheckedChance<'_>], fit_share: f64) -> bool {
-    let (mean, error) = mean_by_session(checked, |it| it.chance - f64::from(u8::from(it.truth)));
-    let expected =
-        checked.iter().map(|it| it.chance * (1.0 - it.chance)).sum::<f64>().sqrt() / checked.len().max(1) as f64;
-    mean.abs() > MAX_SHIFT * error.max(expected) * (1.0 + fit_share).sqrt()
-}
-
-/// Whether the Brier score is above the raw one by more than chance would make it.
-fn is_brier_worse(checked: &[CheckedChance<'_>]) -> bool {
-    let difference = |it: &CheckedChance<'_>| square_error(it.chance, it.truth) - square_error(it.raw, it.truth);
-    let (mean, error) = mean_by_session(checked, difference);
-    mean > (BRIER_TOLERANCE * error).max(BRIER_SLACK_ERRORS / checked.len().max(1) as f64)
+/// Returns the standard error of the mean chance minus the rate: that of the sessions, or that of true chances if it is
+/// larger.
+fn measure_shift_error(checked: &[CheckedChance<'_>]) -> f64 {
+    let error = spread_by_session(checked, |it| it.chance - f64::from(u8::from(it.truth)));
+    let expected = checked.iter().map(|it| it.chance * (1.0 - it.chance)).sum::<f64>().sqrt();
+    error.max(expected / checked.len().max(1) as f64)
 }
 
 /// Cuts pairs into bins of equal mass by their probability. Equal probabilities stay together.

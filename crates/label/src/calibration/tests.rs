@@ -82,7 +82,9 @@ fn chance_of_rare_fact_has_own_base_rate() {
 fn chance_is_missing_with_too_few_examples() {
     let calibration = fit(&Simulation { answers: 60, ..SOURCE }.draw("angry", None));
     assert_eq!(chance(&calibration, AnswerValue::Yes, None, None), None);
-    assert_eq!(calibration.too_few().collect::<Vec<_>>(), [("angry", 60)]);
+    let (fact, shortage) = calibration.too_few().next().unwrap();
+    assert_eq!((fact, shortage.examples()), ("angry", 60));
+    assert!(shortage.to_string().contains("true to check"), "{shortage}");
     assert!(!calibration.has_passed("angry"));
 }
 
@@ -186,7 +188,7 @@ fn sound_calibration_mostly_passes() {
 #[test]
 fn labeler_without_errors_passes() {
     for odds_factor in [None, Some(1.0), Some(10.0)] {
-        let source = Simulation { answers: 400, distance: 20.0, odds_factor, ..SOURCE };
+        let source = Simulation { answers: 800, distance: 20.0, odds_factor, ..SOURCE };
         let calibration = fit(&source.draw("angry", None));
         let check = &calibration.facts["angry"].check;
         assert!(check.passed && check.brier < 1e-3, "{odds_factor:?} {check:#?}");

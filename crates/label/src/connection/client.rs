@@ -100,7 +100,9 @@ fn read_address(url: &str, path: &str) -> Result<Uri, LabelerError> {
         |why: &str| LabelerError::new(format!("address `{url}` {why}; write it such as `http://127.0.0.1:8080/v1`"));
     // Those with a password are not repeated in a message.
     if url.contains('@') {
-        return Err(LabelerError::new("an address with a user or a password is refused; use `key_variable`"));
+        return Err(LabelerError::new(
+            "an address with a user or a password is refused; name the environment variable that holds the key: `key: NAME`",
+        ));
     }
     if url.contains(['?', '#']) {
         return Err(wrong("has a query or a fragment"));
@@ -115,7 +117,10 @@ fn read_address(url: &str, path: &str) -> Result<Uri, LabelerError> {
 
 fn read_key(variable: &str) -> Result<HeaderValue, LabelerError> {
     let missing = || {
-        LabelerError::new(format!("environment variable `{variable}` holds no key; set it, or remove `key_variable`"))
+        LabelerError::new(format!(
+            "the environment variable `{variable}` is not set or empty\nhint: set it to the key of the server, correct \
+             its name in `key`, or leave out `key` if the server needs none"
+        ))
     };
     let key = std::env::var(variable).map_err(|_| missing())?;
     if key.trim().is_empty() {
@@ -177,6 +182,6 @@ mod tests {
     fn key_variable_must_be_set() {
         let options = ConnectionOptions::new("http://127.0.0.1:1").key_variable("LICTOR_TEST_NO_SUCH_KEY");
         let message = HttpClient::new(&options, "").unwrap_err().to_string();
-        assert!(message.contains("LICTOR_TEST_NO_SUCH_KEY"), "{message}");
+        assert!(message.contains("LICTOR_TEST_NO_SUCH_KEY") && message.contains("hint:"), "{message}");
     }
 }

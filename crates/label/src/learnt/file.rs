@@ -9,14 +9,13 @@ use lictor_json::{Json, Object, Text};
 use super::cue::{CUES, NAMES};
 use super::features::FEATURES_VERSION;
 use super::model::{LabelModel, LabelModelError, LabelRow, MAX_NAME_BYTES};
+use crate::file_kind::{FileKind, MODEL_FORMAT};
 
 /// How large a model's file may be.
 pub const MAX_MODEL_BYTES: usize = 64 << 20;
 
 /// How many facts a model may have, and how many sources it may name.
 const MAX_LIST: usize = 256;
-
-const FORMAT: &str = "lictor-label-model";
 
 impl LabelModel {
     /// Returns the content of its file.
@@ -30,7 +29,12 @@ impl LabelModel {
 
     /// Reads the content of a model's file.
     pub fn from_bytes(bytes: &[u8]) -> Result<LabelModel, LabelModelError> {
-        read(bytes).map_err(|mistake| LabelModelError(format!("not a model of labels: {mistake}")))
+        read(bytes).map_err(|mistake| match FileKind::find(bytes).filter(|kind| *kind != FileKind::Model) {
+            Some(other) => LabelModelError(format!(
+                "it is {other}, not a model of labels\nhint: `lictor learn labels LOGS -o FILE` writes a model"
+            )),
+            None => LabelModelError(format!("not a model of labels: {mistake}")),
+        })
     }
 
     pub(super) fn compute_hash(&self) -> String {
@@ -39,7 +43,7 @@ impl LabelModel {
 
     fn to_object(&self) -> Object {
         let mut object = Object::new();
-        object.insert("format", FORMAT);
+        object.insert("format", MODEL_FORMAT);
         object.insert("features", FEATURES_VERSION);
         object.insert("name", self.name.clone());
         object.insert("sources", list(self.sources.iter().cloned().map(Json::String)));
@@ -76,8 +80,8 @@ fn read(bytes: &[u8]) -> Result<LabelModel, String> {
     }
     let json = lictor_json::parse(bytes).map_err(|error| error.to_string())?;
     let Json::Object(mut object) = json else { return Err("expected an object".into()) };
-    if object.get("format").and_then(Json::as_str) != Some(FORMAT) {
-        return Err(format!("`format` must be {FORMAT:?}"));
+    if object.get("format").and_then(Json::as_str) != Some(MODEL_FORMAT) {
+        return Err(format!("`format` must be {MODEL_FORMAT:?}"));
     }
     if read_whole(&object, "features", 0, i64::MAX)? != FEATURES_VERSION {
         return Err(format!("`features` must be {FEATURES_VERSION}; learn the model again with this version"));

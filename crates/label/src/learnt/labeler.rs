@@ -1,16 +1,17 @@
 //! The labeler that answers by a learnt model, in the process, without a network.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use lictor_event::labeler::{Inquiry, Labeler};
-use lictor_event::{Answer, AnswerValue, Arguments, Event};
-use lictor_json::{Json, Text};
+use lictor_event::{Answer, AnswerValue};
+use lictor_json::Text;
 
 use super::features::TextFeatures;
 use super::file::MAX_MODEL_BYTES;
 use super::model::{LabelModel, LabelModelError, LabelScore};
-use super::normal::{MAX_TEXT_BYTES, NormalText};
+use super::normal::NormalText;
+use crate::event_text::collect_text;
+use crate::file_kind::describe_missing;
 
 /// What a reference to a model starts with if the model is built in.
 const BUILTIN_PREFIX: &str = "builtin:";
@@ -47,7 +48,8 @@ impl LabelModel {
             return LabelModel::from_bytes(bytes);
         }
         let fail = |mistake: String| LabelModelError(format!("{reference}: {mistake}"));
-        let size = Path::new(reference).metadata().map_err(|error| fail(error.to_string()))?.len();
+        let missing = |error: std::io::Error| fail(describe_missing(&error, "lictor learn labels LOGS -o FILE"));
+        let size = Path::new(reference).metadata().map_err(missing)?.len();
         if size > MAX_MODEL_BYTES as u64 {
             return Err(fail(format!("the file of {size} bytes is over the limit of {MAX_MODEL_BYTES}")));
         }
@@ -101,7 +103,7 @@ impl Labeler for LearntLabeler {
         let answers = inquiry.questions.iter().map(|question| {
             let fact = question.fact.to_string();
             let mut answer = Answer::new(question.fact.clone(), AnswerValue::Failed).by(&self.version);
-            let Some(row) = self.model.find_row(&fact) else { return answer };
+            let Some(row) = self.model.find_row(&fact) else { return answer.because("not_learnt") };
             let score = self.model.score_row(row, &features);
             answer.says = self.decide(&score);
             answer.score = Some(score.probability);
@@ -128,45 +130,4 @@ fn hash_text(text: &str) -> [u8; 32] {
         hasher.update(&(*place as u64).to_le_bytes());
     }
     hasher.finalize().into()
-}
-
-/// Returns what an event says: its text, and the texts within its arguments and its result, a line each.
-pub fn collect_text(event: &Event) -> Cow<'_, str> {
-    let mut parts: Vec<&str> = Vec::new();
-    parts.extend(event.text.as_deref());
-    match &event.args {
-        Some(Arguments::Value(value)) => collect_strings(value, &mut parts),
-        Some(Arguments::Unparsed(text)) => parts.push(text),
-        None => (),
-    }
-    event.result.iter().for_each(|result| collect_strings(result, &mut parts));
-    match parts.as_slice() {
-        [] => Cow::Borrowed(""),
-        [one] => Cow::Borrowed(one),
-        parts => Cow::Owned(parts.join("\n")),
-    }
-}
-
-/// Adds the strings of a value, as far as a text is read at all.
-fn collect_strings<'a>(value: &'a Json, parts: &mut Vec<&'a str>) {
-    let mut open = vec![value];
-    let mut bytes = 0;
-    while let Some(value) = open.pop() {
-        match value {
-            Json::String(text) => {
-                bytes += text.len();
-                parts.push(text);
-            }
-            Json::Array(values) => open.extend(values.iter().rev()),
-            Json::Object(members) => {
-                let start = open.len();
-                open.extend(members.iter().map(|(_, value)| value));
-                open[start..].reverse();
-            }
-            _ => (),
-        }
-        if bytes > MAX_TEXT_BYTES {
-            return;
-        }
-    }
 }

@@ -6,8 +6,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// How many bytes of a text are read. The rest is not judged.
-pub const MAX_TEXT_BYTES: usize = 256 * 1024;
+use crate::event_text::MAX_TEXT_BYTES;
 
 /// A text in its normal form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

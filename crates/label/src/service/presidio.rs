@@ -10,7 +10,7 @@ use lictor_event::labeler::{Inquiry, Labeler, Question};
 use lictor_event::{Answer, AnswerValue};
 use lictor_json::{Json, Number};
 
-use super::{write_answers, write_version};
+use super::{mark_unread, write_answers, write_version};
 use crate::budget::{Allowance, MeteredLabeler, fail_all};
 use crate::connection::{Connection, ConnectionOptions, LabelerError};
 use crate::event_text::write_event_text;
@@ -175,9 +175,9 @@ impl MeteredLabeler for PresidioLabeler {
         let counters = self.connection.counters();
         counters.count_asked(inquiry.questions.len());
         let text = write_event_text(inquiry.event);
-        let unclear = || vec![(AnswerValue::Unclear, None); inquiry.questions.len()];
         let Some(request) = self.write_request(&text, inquiry) else {
-            return write_answers(&self.version, inquiry, unclear());
+            let unclear = vec![(AnswerValue::Unclear, None); inquiry.questions.len()];
+            return write_answers(&self.version, inquiry, unclear);
         };
         if text.is_empty() {
             // The analyzer refuses an empty text, in which there is nothing to find.
@@ -189,14 +189,15 @@ impl MeteredLabeler for PresidioLabeler {
             Ok(body) => body,
             Err(failure) => return fail_all(inquiry, &self.version, failure.reason, counters),
         };
-        let values = match read_entities(&body, &text) {
-            Some(found) => inquiry.questions.iter().map(|question| self.judge(question, &found)).collect(),
-            None => {
-                counters.count_unread_reply();
-                unclear()
+        let answers = match read_entities(&body, &text) {
+            Some(found) => {
+                let values = inquiry.questions.iter().map(|question| self.judge(question, &found)).collect();
+                write_answers(&self.version, inquiry, values)
             }
+            None => mark_unread(&self.version, inquiry, counters),
         };
-        write_answers(&self.version, inquiry, values)
+        counters.count_unclear(&answers);
+        answers
     }
 
     fn counters(&self) -> &LabelCounters {

@@ -15,6 +15,7 @@ fn expect_failure(server: &ScriptedServer, timeout: Duration, reason: LabelFailu
     let labeler = labeler(connection(server).timeout(timeout).retries(1).max_reply(10_000));
     let answer = ask(&labeler, THREAT);
     assert_eq!((answer.says, answer.score), (AnswerValue::Failed, None));
+    assert_eq!(answer.why.as_deref(), Some(reason.name()));
     assert_eq!(labeler.counts().failures().collect::<Vec<_>>(), [(reason, 1)]);
 }
 

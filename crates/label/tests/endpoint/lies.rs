@@ -16,6 +16,10 @@ fn ask_liar(lie: impl Fn(Vec<(String, &'static str)>) -> String + Send + Sync + 
     let counts = labeler.counts();
     if answer.says == AnswerValue::Unclear {
         assert_eq!(counts.unread_replies + counts.wrong_controls, 1, "recorded");
+        assert!(
+            answer.why.as_deref().is_some_and(|why| ["unread_reply", "wrong_control"].contains(&why)),
+            "{answer:?}"
+        );
     }
     assert_eq!((counts.failures().count(), counts.requests), (0, 1));
     answer.says

@@ -52,7 +52,9 @@ fn service_that_breaks_contract_is_unclear() {
     ] {
         let server = ScriptedServer::start(move |_, _| Turn::ok(body));
         let labeler = service(&server);
-        assert_eq!(ask(&labeler, THREAT).says, AnswerValue::Unclear, "{body}");
+        let answer = ask(&labeler, THREAT);
+        assert_eq!((answer.says, answer.why.as_deref()), (AnswerValue::Unclear, Some("unread_reply")), "{body}");
+        assert_eq!(labeler.counts().unclear, 1, "{body}");
         assert_eq!(labeler.counts().unread_replies, 1);
     }
 }

@@ -7,8 +7,11 @@
 //! The distributions of two bindings are independent as long as no doubtful choice is read by both and none begins with
 //! a doubt of another. After that only the bounds that hold under any dependence are reported.
 
+use rustc_hash::FxHashMap;
+
+use super::BindingRisk;
 use super::combine::{MemberChance, MemberRisk};
-use super::distribution::{Distribution, PointStepper};
+use super::distribution::{BrokenMass, Distribution, PointStepper};
 use super::groups::{GroupId, Groups};
 use super::letters::{WeightedLetter, weigh_letters};
 use crate::cache::Cache;
@@ -43,6 +46,14 @@ pub(super) struct BeliefPopulation {
     pub(super) groups: Groups,
 }
 
+/// What a position, or a deadline, does to all bindings.
+#[derive(Debug, Default)]
+pub(super) struct MemberRisks {
+    pub(super) members: Vec<MemberRisk>,
+    /// The bindings that it may violate, each with its own risk.
+    pub(super) bindings: Vec<BindingRisk>,
+}
+
 impl BindingBeliefs {
     pub(super) fn new(monitor: &Monitor, cache: &mut Cache) -> BindingBeliefs {
         let rigid = &monitor.compiled.rigid;
@@ -58,12 +69,16 @@ impl BindingBeliefs {
         BindingBeliefs { populations: populations.collect(), is_shared: false }
     }
 
-    /// Expires the deadlines before a time.
-    pub(super) fn expire(&mut self, monitor: &Monitor, cache: &mut Cache, time: Time) {
-        for BeliefPopulation { start, groups, .. } in &mut self.populations {
+    /// Expires the deadlines before a time. Returns what that does to bindings.
+    pub(super) fn expire(&mut self, monitor: &Monitor, cache: &mut Cache, time: Time) -> MemberRisks {
+        let mut risks = MemberRisks::default();
+        for population in &mut self.populations {
+            let start = &population.start.clone();
             let mut stepper = PointStepper { monitor, cache, start, time };
-            groups.change_all(|_, _, distribution| stepper.expire(distribution));
+            let change = |distribution: &mut Distribution| stepper.expire(distribution);
+            population.change_groups(change, &[], &mut risks);
         }
+        risks
     }
 
     /// Reads a position. Returns what it does to bindings.
@@ -73,7 +88,7 @@ impl BindingBeliefs {
         cache: &mut Cache,
         time: Time,
         (facts, choices): (&Facts, &[&Choice]),
-    ) -> Vec<MemberRisk> {
+    ) -> MemberRisks {
         let background: Vec<Option<Value>> = vec![None; monitor.compiled.prefix.len()];
         let read = |binding: &Binding| {
             let choices: Vec<&Choice> =
@@ -92,12 +107,10 @@ impl BindingBeliefs {
             self.is_shared |= readers > 1 || is_read_by_others;
         }
         let others = read(&background);
-        let mut risks = Vec::new();
+        let mut risks = MemberRisks::default();
         for (population, touched) in self.populations.iter_mut().zip(touched) {
             let letters = touched.iter().map(|binding| read(binding)).collect();
-            let (stepped, inherits_doubt) = population.step(monitor, cache, time, (touched, letters), &others);
-            risks.extend(stepped);
-            self.is_shared |= inherits_doubt;
+            self.is_shared |= population.step(monitor, cache, time, (touched, letters), &others, &mut risks);
         }
         risks
     }
@@ -111,23 +124,6 @@ impl BindingBeliefs {
                 list.push(MemberChance { members, range: range(distribution) });
             }
         }
-        list
-    }
-
-    /// Returns the bindings that may have been violated, sorted.
-    pub(super) fn violated_bindings(&self) -> Vec<(Vec<Option<Value>>, ChanceRange)> {
-        let mut list = Vec::new();
-        for population in &self.populations {
-            let violated = |group: GroupId| population.groups.distribution(group).violated();
-            if population.is_realised {
-                list.push((vec![None; population.cells.width()], violated(population.unseen)));
-            }
-            for cell in population.cells.iter() {
-                list.push((population.cells.key(cell).to_vec(), violated(population.cells.class(cell))));
-            }
-        }
-        list.retain(|(_, range)| range.most != Chance::NEVER);
-        list.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         list
     }
 
@@ -188,8 +184,40 @@ impl BeliefPopulation {
         self.groups.find(stored.map_or(self.unseen, |cell| self.cells.class(cell)))
     }
 
-    /// Steps touched bindings by their letters and all others by those of the background. Returns what the position
-    /// does to them, and whether a binding begins with the doubt of others.
+    /// Changes the distributions of all bindings but the moved ones, and adds what that does to them.
+    fn change_groups(
+        &mut self,
+        mut change: impl FnMut(&mut Distribution) -> BrokenMass,
+        moved: &[CellId],
+        risks: &mut MemberRisks,
+    ) {
+        let hidden = (!self.is_realised).then(|| self.groups.find(self.unseen));
+        let unseen = self.groups.find(self.unseen);
+        let mut changed: FxHashMap<GroupId, ChanceRange> = FxHashMap::default();
+        self.groups.change_all(|group, members, distribution| {
+            let members = members - u64::from(hidden == Some(group));
+            let risk = change_members(distribution, members, &mut change);
+            if members > 0 && risk.risk.most != Chance::NEVER {
+                changed.insert(group, risk.risk);
+            }
+            risks.members.push(risk);
+        });
+        if changed.is_empty() {
+            return;
+        }
+        if let Some(risk) = changed.get(&unseen).filter(|_| self.is_realised) {
+            risks.bindings.push((vec![None; self.cells.width()], *risk));
+        }
+        for cell in self.cells.iter().filter(|cell| !moved.contains(cell)) {
+            let group = self.groups.find_first(self.cells.class(cell), |group| changed.contains_key(&group));
+            if let Some(risk) = group.and_then(|group| changed.get(&group)) {
+                risks.bindings.push((self.cells.key(cell).to_vec(), *risk));
+            }
+        }
+    }
+
+    /// Steps touched bindings by their letters and all others by those of the background, and adds what the position
+    /// does to them. Returns whether a binding begins with the doubt of others.
     fn step(
         &mut self,
         monitor: &Monitor,
@@ -197,8 +225,9 @@ impl BeliefPopulation {
         time: Time,
         (touched, letters): (BindingSet, Vec<Vec<WeightedLetter>>),
         others: &[WeightedLetter],
-    ) -> (Vec<MemberRisk>, bool) {
-        let (mut risks, mut inherits_doubt) = (Vec::new(), false);
+        risks: &mut MemberRisks,
+    ) -> bool {
+        let mut inherits_doubt = false;
         let mut moves: Vec<(Box<Binding>, Option<CellId>, Distribution)> = Vec::with_capacity(touched.len());
         let start = &self.start.clone();
         let mut stepper = PointStepper { monitor, cache, start, time };
@@ -206,17 +235,18 @@ impl BeliefPopulation {
             let cell = self.cells.find(&binding);
             let mut distribution = self.groups.distribution(self.find_group(&binding, false)).clone();
             inherits_doubt |= cell.is_none() && distribution.is_doubtful();
-            risks.push(step_members(&mut stepper, &mut distribution, &letters, 1));
+            let risk = change_members(&mut distribution, 1, |distribution| stepper.step(distribution, &letters));
+            if risk.risk.most != Chance::NEVER {
+                risks.bindings.push((binding.to_vec(), risk.risk));
+            }
+            risks.members.push(risk);
             moves.push((binding, cell, distribution));
         }
-        for cell in moves.iter().filter_map(|(_, cell, _)| *cell) {
-            self.groups.leave(self.cells.class(cell));
+        let left: Vec<CellId> = moves.iter().filter_map(|(_, cell, _)| *cell).collect();
+        for cell in &left {
+            self.groups.leave(self.cells.class(*cell));
         }
-        let hidden = (!self.is_realised).then(|| self.groups.find(self.unseen));
-        self.groups.change_all(|group, members, distribution| {
-            let members = members - u64::from(hidden == Some(group));
-            risks.push(step_members(&mut stepper, distribution, others, members));
-        });
+        self.change_groups(|distribution| stepper.step(distribution, others), &left, risks);
         let mut moved: Vec<CellId> = Vec::with_capacity(moves.len());
         for (binding, cell, distribution) in moves {
             let group = self.groups.enter(distribution);
@@ -233,7 +263,7 @@ impl BeliefPopulation {
         if self.groups.is_sparse() {
             self.regroup();
         }
-        (risks, inherits_doubt)
+        inherits_doubt
     }
 
     /// Removes the cell of a binding that is certain to be where its values would be unseen.
@@ -261,14 +291,14 @@ impl BeliefPopulation {
     }
 }
 
-fn step_members(
-    stepper: &mut PointStepper<'_>,
+/// Changes the distribution of bindings that move alike, and returns what that does to them.
+fn change_members(
     distribution: &mut Distribution,
-    letters: &[WeightedLetter],
     members: u64,
+    mut change: impl FnMut(&mut Distribution) -> BrokenMass,
 ) -> MemberRisk {
     let before = distribution.violated();
-    let mass = stepper.step(distribution, letters);
+    let mass = change(distribution);
     let now = ChanceRange::from_weights(mass.least, mass.most.saturating_add(distribution.lost).min(ONE));
     MemberRisk { members, before, now, risk: mass.risk(distribution.lost) }
 }

@@ -42,15 +42,15 @@ pub(super) fn chance_of_all(mut list: Vec<MemberChance>, is_shared: bool) -> Cha
     ChanceRange::from_weights(every(|range| range.least, Round::Down), every(|range| range.most, Round::Up))
 }
 
-/// What a position does to bindings that move alike.
+/// What a position, or a deadline, does to bindings that move alike.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberRisk {
     pub(super) members: u64,
     /// The chance that one was violated before.
     pub(super) before: ChanceRange,
-    /// The chance that the position violates one now.
+    /// The chance that it violates one now.
     pub(super) now: ChanceRange,
-    /// The chance that the position violates one, given that it was not violated before.
+    /// The chance that it violates one, given that it was not violated before.
     pub(super) risk: ChanceRange,
 }
 

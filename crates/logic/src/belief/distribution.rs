@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::letters::WeightedLetter;
 use crate::after::After;
 use crate::cache::Cache;
-use crate::chance::{ChanceRange, ONE, multiply};
+use crate::chance::{Chance, ChanceRange, ONE, multiply};
 use crate::interval::Time;
 use crate::monitor::Monitor;
 use crate::state::Point;
@@ -54,6 +54,10 @@ pub(super) struct BrokenMass {
 impl BrokenMass {
     /// Returns the probability that the position breaks what could break here.
     pub(super) fn risk(self, lost: u64) -> ChanceRange {
+        if self.whole == 0 && lost == 0 {
+            // All of it broke before, and nothing is left to break.
+            return ChanceRange { least: Chance::NEVER, most: Chance::NEVER };
+        }
         ChanceRange::share(self.least, self.most, self.whole, lost)
     }
 }
@@ -201,10 +205,12 @@ impl PointStepper<'_> {
         }
     }
 
-    /// Expires the deadlines before the time.
-    pub(super) fn expire(&mut self, distribution: &mut Distribution) {
+    /// Expires the deadlines before the time. Returns what that breaks.
+    pub(super) fn expire(&mut self, distribution: &mut Distribution) -> BrokenMass {
+        let counted = |weighted: &WeightedPoint| u64::from(self.is_counted(weighted)) * weighted.weight;
+        let mut mass = BrokenMass { whole: distribution.points.iter().map(counted).sum(), ..BrokenMass::default() };
         if distribution.points.iter().all(|weighted| weighted.point.times.is_empty()) {
-            return;
+            return mass;
         }
         let skeleton = &self.monitor.compiled.skeleton;
         let mut merged = PointTable::default();
@@ -214,6 +220,9 @@ impl PointStepper<'_> {
                 if self.monitor.restarts_possible_states() && self.cache.is_uncertain(&weighted.point) {
                     maybe |= self.cache.may_break_by_time(skeleton, &weighted.point, self.time);
                 }
+                let weight = u64::from(self.is_counted(&weighted)) * weighted.weight;
+                mass.least += u64::from(surely) * weight;
+                mass.most += u64::from(surely || maybe) * weight;
                 weighted.broken = weighted.broken.max(broken_by(surely, maybe));
                 let restarts = self.monitor.after == After::Reset && self.cache.verdict(skeleton, &point).is_definite();
                 weighted.point = if restarts { self.start.clone() } else { point };
@@ -221,6 +230,7 @@ impl PointStepper<'_> {
             merged.add(weighted);
         }
         distribution.points = merged.points;
+        mass
     }
 }
 

@@ -36,6 +36,20 @@ impl Groups {
         id
     }
 
+    /// Returns the first group on the way to where a group was merged into for which something holds.
+    pub(super) fn find_first(&self, mut id: GroupId, holds: impl Fn(GroupId) -> bool) -> Option<GroupId> {
+        loop {
+            let next = self.list.get(id as usize)?.forward;
+            if holds(id) {
+                return Some(id);
+            }
+            if next == id {
+                return None;
+            }
+            id = next;
+        }
+    }
+
     pub(super) fn distribution(&self, id: GroupId) -> &Distribution {
         &self.list[self.find(id) as usize].distribution
     }

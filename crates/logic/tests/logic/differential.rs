@@ -8,13 +8,13 @@ mod belief;
 mod belief_bindings;
 mod catch_up;
 mod generate;
+mod influence;
 mod may_break;
 mod missing;
 mod relevance;
 mod replay;
 mod roles;
 mod shrink;
-mod turning;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;

@@ -15,10 +15,12 @@ use crate::property::History;
 /// Checks that every labeler that a fact asks is declared, and that every risk rests on a calibration.
 pub(super) fn check_labelers(merged: &MergedDraft, problems: &mut Problems) {
     let known: Vec<&str> = merged.labelers.iter().map(|labeler| labeler.name.as_str()).collect();
+    let mut reported = BTreeSet::new();
     for fact in &merged.facts {
         for case in &fact.definition.cases {
             let Some(by) = case.ask.as_ref().and_then(|question| question.by.as_deref()) else { continue };
-            if !known.contains(&by) {
+            // A fact that asks about several kinds of events has a case for each.
+            if !known.contains(&by) && reported.insert((fact.definition.name.clone(), by)) {
                 let hint = match nearest(by, known.iter().copied()) {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None if known.is_empty() => format!("declare it: `labelers: {{{by}: {{learnt: model.json}}}}`"),

@@ -14,9 +14,10 @@ const EXAMPLE: &str =
 const SOURCE_KEYS: [&str; 6] = ["endpoint", "service", "presidio", "learnt", "person", "log"];
 
 /// The keys of a labeler beside those, with the sources that they belong to; none is any.
-const OTHER_KEYS: [(&str, &[&str]); 6] = [
+const OTHER_KEYS: [(&str, &[&str]); 7] = [
     ("model", &["endpoint"]),
     ("key", &["endpoint", "service"]),
+    ("version", &["service", "presidio"]),
     ("entities", &["presidio"]),
     ("timeout", &["endpoint", "service", "presidio"]),
     ("calls", &["endpoint", "service", "presidio"]),
@@ -72,18 +73,19 @@ impl PolicyReader<'_> {
         }
         let value = fields.get(kind)?;
         let key = fields.get("key").and_then(|node| self.read_text(node, "`key`")).map(Text::from);
+        let version = fields.get("version").and_then(|node| self.read_scalar(node, "`version`")).map(Text::from);
         match kind {
             "endpoint" => {
                 let model = self.require_key(node, fields, "model", "name the model, such as `model: small`");
                 let model = model.and_then(|node| self.read_text(node, "`model`"))?.into();
                 Some(LabelerSource::Endpoint { url: self.read_url(value, "`endpoint`")?, model, key })
             }
-            "service" => Some(LabelerSource::Service { url: self.read_url(value, "`service`")?, key }),
+            "service" => Some(LabelerSource::Service { url: self.read_url(value, "`service`")?, version, key }),
             "presidio" => {
                 let entities = fields.get("entities");
                 let entities = entities.map(|node| self.read_texts(node, "`entities`", "such as `[PERSON]`"));
                 let url = self.read_url(value, "`presidio`")?;
-                Some(LabelerSource::Presidio { url, entities: entities.unwrap_or_default() })
+                Some(LabelerSource::Presidio { url, entities: entities.unwrap_or_default(), version })
             }
             "learnt" => self.read_text(value, "`learnt`").map(|text| LabelerSource::Learnt(text.into())),
             _ => match self.read_bool(value, &format!("`{kind}`"))? {
@@ -114,7 +116,7 @@ impl PolicyReader<'_> {
     /// Reads the question of a fact: who is asked, what it is shown, and examples.
     pub(super) fn read_question(&mut self, statement: Text, fields: &Fields<'_>) -> FactQuestion {
         let by = fields.get("by").and_then(|node| self.read_text(node, "`by`")).map(Text::from);
-        let window = fields.get("window").and_then(|node| self.read_count(node, "`window`"));
+        let window = fields.get("window").and_then(|node| self.read_count(node, "`window`", 0));
         if let Some(node) = fields.get("window").filter(|_| window.is_some_and(|it| it > u64::from(MAX_WINDOW))) {
             let message = format!("`window` is at most {MAX_WINDOW} events");
             self.report_error(node.span.clone(), "policy.labeler", message, None);
@@ -137,31 +139,49 @@ impl PolicyReader<'_> {
             let Some(node) = fields.get(key) else { return LabelAllowance::default() };
             let inner = self.read_fields(node, &format!("`{key}`"), &["calls", "tokens", "time"], example);
             LabelAllowance {
-                calls: inner.get("calls").and_then(|node| self.read_count(node, "`calls`")),
-                tokens: inner.get("tokens").and_then(|node| self.read_count(node, "`tokens`")),
+                calls: inner.get("calls").and_then(|node| self.read_count(node, "`calls`", 1)),
+                tokens: inner.get("tokens").and_then(|node| self.read_count(node, "`tokens`", 1)),
                 time: inner.get("time").and_then(|node| self.read_span(node, "`time`")),
             }
         };
         LabelBudget { event: allowance("event"), session: allowance("session"), hour: allowance("hour") }
     }
 
-    fn read_count(&mut self, node: &YamlNode, what: &str) -> Option<u64> {
-        let count = node.to_json().as_i64().and_then(|count| u64::try_from(count).ok());
+    fn read_count(&mut self, node: &YamlNode, what: &str, least: u64) -> Option<u64> {
+        let given = node.to_json();
+        let count = given.as_i64().and_then(|count| u64::try_from(count).ok()).filter(|count| *count >= least);
         if count.is_none() {
-            self.report_type(node, what, "a whole number that is not negative", "write it without quotes");
+            let hint = match given {
+                Json::String(text) if text.trim().parse::<u64>().is_ok_and(|count| count >= least) => {
+                    "write it without quotes".to_owned()
+                }
+                // What is never asked needs no limit.
+                Json::Number(_) if least > 0 => "leave it out for no limit, or leave out the labeler".to_owned(),
+                _ => format!("such as {}", least.max(3)),
+            };
+            self.report_type(node, what, &format!("a whole number of at least {least}"), &hint);
         }
         count
     }
 
     /// Reads `1000/h`.
     fn read_rate(&mut self, node: &YamlNode) -> Option<u64> {
-        let text = self.read_text(node, "`calls`")?.trim();
+        let text = self.read_scalar(node, "`calls`")?.trim();
         let count = text.strip_suffix("/h").and_then(|count| count.trim_end().parse().ok());
-        if count.is_none() {
-            let hint = Some("write the most calls in an hour: `1000/h`".to_owned());
-            self.report_error(node.span.clone(), "policy.labeler", format!("`{text}` is no rate"), hint);
-        }
-        count
+        let (message, hint) = match (count, text.parse::<u64>()) {
+            (Some(0), _) => (
+                format!("`calls: {text}` never asks the labeler"),
+                "leave out the labeler, or allow at least `1/h`".to_owned(),
+            ),
+            (Some(count), _) => return Some(count),
+            (None, Ok(number)) => (
+                format!("`calls: {number}` does not say in which time"),
+                format!("write the most calls in an hour: `{}/h`", number.max(1)),
+            ),
+            (None, Err(_)) => (format!("`{text}` is no rate"), "write the most calls in an hour: `1000/h`".to_owned()),
+        };
+        self.report_error(node.span.clone(), "policy.labeler", message, Some(hint));
+        None
     }
 
     /// Reads a duration such as `2s`.

@@ -67,6 +67,7 @@ pub(crate) fn finding(property: &Arc<Property>, session: &str, witness: Vec<Witn
         tool: last.tool.clone(),
         binding: Vec::new(),
         risk: None,
+        grounds: Vec::new(),
         owed: None,
         suppressed: None,
         fingerprint: format!("{:016x}", fingerprint(&property.id, session, last.step)),

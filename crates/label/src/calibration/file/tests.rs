@@ -1,5 +1,6 @@
 //! Files are read back as they were written, and damaged ones are refused.
 
+use super::super::sample::Stratum;
 use super::super::simulation::Simulation;
 use super::*;
 
@@ -62,7 +63,7 @@ fn calibration_with_any_changed_character_is_refused() {
 fn calibration_with_impossible_values_is_refused() {
     let text = calibration().to_file();
     for (from, to, message) in [
-        ("\"version\":1", "\"version\":2", "version 2"),
+        ("\"version\":2", "\"version\":3", "version 3"),
         ("\"set_base_rate\":0.125", "\"set_base_rate\":1.0", "between 0 and 1"),
         ("\"about\":\"fact\"", "\"about\":\"mood\"", "about"),
         ("\"method\":\"platt\"", "\"method\":\"magic\"", "method"),
@@ -70,7 +71,8 @@ fn calibration_with_impossible_values_is_refused() {
         ("\"rows\":[[", "\"rows\":[[2.0,0.5],[", "must rise"),
         ("\"rows\":[[", "\"rows\":[[-2.0,1.5],[", "chance between"),
         ("\"bins\":[[", "\"bins\":[[1,2,0.5,0.5,0.5],[", "bins"),
-        ("\"too_few\":{\"rare\":20}", "\"too_few\":{\"rare\":-20}", "count"),
+        ("\"too_few\":{\"rare\":{\"fitted\":[", "\"too_few\":{\"rare\":{\"fitted\":[-", "`rare` must have"),
+        ("\"phi\":", "\"phi\":-1", "from -1 to 1"),
         ("\"examples\":", "\"unheard\":0,\"examples\":", "do not belong"),
         ("\"kind\":\"tool_call\"", "\"kind\":\"tool_result\"", "two entries"),
     ] {
@@ -78,7 +80,67 @@ fn calibration_with_impossible_values_is_refused() {
         let error = Calibration::parse(&reseal(&text.replacen(from, to, 1))).unwrap_err().to_string();
         assert!(error.contains(message) && error.contains("hint:"), "{from}: {error}");
     }
-    for text in ["", "[]", "{", "null", "{\"version\":1}"] {
+    for text in ["", "[]", "{", "null", "{\"version\":2}"] {
         assert!(Calibration::parse(text).is_err(), "{text}");
     }
+}
+
+/// Changes the check of the fact `angry` by hand, and seals the file anew.
+fn forge(change: impl Fn(&mut Object)) -> Result<Calibration, CalibrationError> {
+    fn edit(object: &mut Object, path: &[&str], change: &dyn Fn(&mut Object)) {
+        let [key, rest @ ..] = path else { return change(object) };
+        let mut inner = object.get(key).unwrap().as_object().unwrap().clone();
+        edit(&mut inner, rest, change);
+        object.insert(*key, inner);
+    }
+    let mut object = lictor_json::parse_str(&calibration().to_file()).unwrap().as_object().unwrap().clone();
+    edit(&mut object, &["facts", "angry", "check"], &change);
+    Calibration::parse(&reseal(&Json::Object(object).to_string()))
+}
+
+#[test]
+fn calibration_with_forged_check_is_refused() {
+    assert!(forge(|_| ()).is_ok());
+    let bins = |rows: &str| lictor_json::parse_str(rows).unwrap();
+    let cases: [(&str, Json, &str); 13] = [
+        ("passed", false.into(), "did not pass, but its numbers do"),
+        ("examples", 3.into(), "do not sum"),
+        ("bins", bins("[[3,1,0.3,0.0,1.0]]"), "do not sum"),
+        ("bins", bins("[]"), "do not sum"),
+        ("brier", write_number(-0.5), "from 0 to 1"),
+        ("brier", write_number(0.0), "lower than"),
+        ("raw_brier", write_number(1.5), "from 0 to 1"),
+        ("raw_brier", write_number(0.0), "says that it passed, but its Brier score"),
+        ("ece", write_number(0.0), "`ece` is not"),
+        ("log_loss", write_number(-1.0), "negative"),
+        ("shift_error", write_number(-1.0), "shift_error"),
+        ("shift_error", write_number(0.0), "says that it passed, but its mean chance"),
+        ("brier_error", write_number(7.0), "brier_error"),
+    ];
+    for (key, value, message) in cases {
+        let error = forge(|check| check.insert(key, value.clone())).unwrap_err().to_string();
+        assert!(error.contains(message) && error.contains("hint:"), "{key}: {error}");
+    }
+}
+
+#[test]
+fn calibration_error_never_names_right_hash() {
+    let calibration = calibration();
+    let text = calibration.to_file().replace("scripted@1", "scripted@2");
+    let error = Calibration::parse(&text).unwrap_err().to_string();
+    let mut object = lictor_json::parse_str(&text).unwrap().as_object().unwrap().clone();
+    object.remove("hash");
+    assert!(error.contains("changed or is damaged") && !error.contains(hash_content(&object).as_str()), "{error}");
+}
+
+#[test]
+fn calibration_names_the_file_given_instead() {
+    let model = crate::learnt::LabelModel::injection().unwrap();
+    let error = Calibration::parse(&model.to_text()).unwrap_err().to_string();
+    assert!(
+        error.contains("a learnt model, not a calibration") && error.contains("lictor learn calibration"),
+        "{error}"
+    );
+    let error = crate::learnt::LabelModel::from_bytes(calibration().to_file().as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("a calibration, not a model") && error.contains("lictor learn labels"), "{error}");
 }

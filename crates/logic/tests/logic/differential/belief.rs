@@ -77,6 +77,8 @@ pub(super) struct Outcome {
     /// Violated if the trace ended here, surely and maybe.
     pub(super) at_end: (bool, bool),
     pub(super) so_far: (bool, bool),
+    /// Whether a deadline before it was missed.
+    pub(super) is_late: bool,
 }
 
 fn follow(pair: &Pair, after: After, entries: &[Entry]) -> Vec<Outcome> {
@@ -90,12 +92,13 @@ pub(super) fn follow_with(monitors: &mut MonitorSet, id: MonitorId, after: After
     let mut so_far = (false, false);
     let mut outcomes = Vec::new();
     for entry in entries {
-        let (mut surely, mut maybe) = (false, false);
+        let (mut surely, mut maybe, mut is_late) = (false, false, false);
         match entry {
             Entry::Position(facts) => {
                 if let Some(time) = facts.time {
                     let due = monitors.tick(&mut trace_state, Time(time.0 - 1));
-                    so_far.0 |= due.iter().any(|due| due.verdict == Verdict::Violated);
+                    is_late = due.iter().any(|due| due.verdict == Verdict::Violated);
+                    so_far.0 |= is_late;
                 }
                 let was_broken = so_far.0 && after == After::Latch;
                 maybe = !was_broken && monitors.may_break(&trace_state, id, facts);
@@ -103,13 +106,14 @@ pub(super) fn follow_with(monitors: &mut MonitorSet, id: MonitorId, after: After
             }
             Entry::Tick(time) => {
                 let due = monitors.tick(&mut trace_state, *time);
-                so_far.0 |= due.iter().any(|due| due.verdict == Verdict::Violated);
+                is_late = due.iter().any(|due| due.verdict == Verdict::Violated);
+                so_far.0 |= is_late;
             }
         }
         so_far = (so_far.0 || surely, so_far.1 || so_far.0 || surely || maybe);
         let end = monitors.end(&mut trace_state, id);
         let at_end = (so_far.0 || end == Verdict::Violated, so_far.1 || end != Verdict::Satisfied);
-        outcomes.push(Outcome { surely, maybe: maybe || surely, at_end, so_far });
+        outcomes.push(Outcome { surely, maybe: maybe || surely, at_end, so_far, is_late });
     }
     outcomes
 }
@@ -123,8 +127,8 @@ pub(super) fn compare(range: ChanceRange, (least, most): (f64, f64), lost: Chanc
 }
 
 /// A belief is the sum over all worlds: risk, violated so far, and violated at the end.
-fn belief_is_sum_over_worlds(fragment: Fragment, after: After, pairs: u64) -> (usize, usize) {
-    let (mut compared, mut doubtful) = (0, 0);
+fn belief_is_sum_over_worlds(fragment: Fragment, after: After, pairs: u64) -> (usize, usize, usize) {
+    let (mut compared, mut doubtful, mut late_risks) = (0, 0, 0);
     for number in 0..pairs {
         let pair = generate(fragment, number);
         let mut random = Random::new(number);
@@ -141,6 +145,29 @@ fn belief_is_sum_over_worlds(fragment: Fragment, after: After, pairs: u64) -> (u
             let formula = pair.arena.show(pair.f, Spelling::Ascii);
             let what =
                 |what: &str| format!("{fragment:?} {after:?} {number}, {what} at {place}: {formula} on {trace:?}");
+            let before = belief.clone();
+            let late = match entry {
+                // Deadlines before a position count by themselves, or pass with it.
+                Entry::Position(facts) if number % 2 == 0 => {
+                    facts.time.map(|time| monitor.tick(&mut belief, Time(time.0 - 1)))
+                }
+                Entry::Position(_) => None,
+                Entry::Tick(time) => Some(monitor.tick(&mut belief, *time)),
+            };
+            if let Some(risk) = late {
+                let was_broken = |outcomes: &[Outcome]| place > 0 && outcomes[place - 1].so_far.0;
+                let counted = |outcomes: &[Outcome]| after != After::Latch || !was_broken(outcomes);
+                let whole: f64 = worlds.iter().filter(|(it, _)| counted(it)).map(|(_, weight)| weight).sum();
+                let missed = if whole > 0.0 { sum(&|it| it.is_late) / whole } else { 0.0 };
+                late_risks += usize::from(missed > 0.0);
+                let allowed = 1e-12 + 8.0 * belief.lost().to_f64();
+                let (least, most) = (risk.least.to_f64(), risk.most.to_f64());
+                let fits = least <= missed + 1e-12 && most >= missed - 1e-12;
+                // Of what was violated before in every world, only rounding is left.
+                let is_exact = fragment == Fragment::Unknown || most - least <= allowed || whole == 0.0;
+                let what = what("deadline");
+                assert!(fits && is_exact, "{what}: belief [{least}, {most}], worlds {missed}, before {before:?}");
+            }
             match entry {
                 Entry::Position(facts) => {
                     let risk = monitor.step(&mut belief, facts, choices);
@@ -154,7 +181,7 @@ fn belief_is_sum_over_worlds(fragment: Fragment, after: After, pairs: u64) -> (u
                         doubtful += usize::from(least > 0.0 && most < 1.0);
                     }
                 }
-                Entry::Tick(time) => drop(monitor.tick(&mut belief, *time)),
+                Entry::Tick(_) => {}
             }
             let so_far = (sum(&|it| it.so_far.0), sum(&|it| it.so_far.1));
             compare(belief.violated(), so_far, belief.lost(), &what("violated"));
@@ -164,19 +191,20 @@ fn belief_is_sum_over_worlds(fragment: Fragment, after: After, pairs: u64) -> (u
             compared += 1;
         }
     }
-    (compared, doubtful)
+    (compared, doubtful, late_risks)
 }
 
 #[test]
 fn belief_is_sum_over_all_worlds() {
-    let (mut compared, mut doubtful) = (0, 0);
+    let (mut compared, mut doubtful, mut late_risks) = (0, 0, 0);
     for fragment in [Fragment::Mixed, Fragment::Steps, Fragment::Timed, Fragment::Unknown] {
         for after in [After::Latch, After::Each, After::Reset] {
-            let (more, open) = belief_is_sum_over_worlds(fragment, after, 2_000);
-            (compared, doubtful) = (compared + more, doubtful + open);
+            let (more, open, late) = belief_is_sum_over_worlds(fragment, after, 2_000);
+            (compared, doubtful, late_risks) = (compared + more, doubtful + open, late_risks + late);
         }
     }
-    assert!(compared > 10_000 && doubtful > 1_000, "{compared} compared, {doubtful} in doubt");
+    let told = format!("{compared} compared, {doubtful} in doubt, {late_risks} late");
+    assert!(compared > 10_000 && doubtful > 1_000 && late_risks > 100, "{told}");
 }
 
 /// A restored belief continues like the original, in a monitor that learnt its states in another order.

@@ -245,7 +245,7 @@ fn belief_of_bindings_is_sum_over_worlds() {
     assert!(exact_ends * 100 > ends * 95, "{told}");
 }
 
-/// A belief names the bindings that may be violated; a choice between two values makes them depend on each other.
+/// A belief names the bindings that a position may violate; a choice between two values makes them depend on each other.
 #[test]
 fn belief_names_violated_bindings() {
     let mut monitor = BeliefMonitor::new(Monitor::parse("forall s. G(erased(s) -> G !discloses(s))").unwrap()).unwrap();
@@ -260,13 +260,10 @@ fn belief_names_violated_bindings() {
         Choice::new(fact("discloses", "eve"), chance(0.5)),
     ];
     let mut parted = belief.clone();
-    let risk = monitor.step(&mut parted, &Facts::default(), &apart);
+    let (risk, bindings) = monitor.step_by_binding(&mut parted, &Facts::default(), &apart);
     assert_eq!((risk.least.to_f64(), risk.most.to_f64()), (0.75, 0.75));
-    let names = |belief: &lictor_logic::Belief| -> Vec<String> {
-        let bindings = belief.violated_bindings();
-        bindings.iter().map(|(values, range)| format!("{values:?} {}", range.least)).collect()
-    };
-    assert_eq!(names(&parted), [r#"[Some(Text("ann"))] 0.5"#, r#"[Some(Text("bob"))] 0.5"#]);
+    let names: Vec<String> = bindings.iter().map(|(values, range)| format!("{values:?} {}", range.least)).collect();
+    assert_eq!(names, [r#"[Some(Text("ann"))] 0.5"#, r#"[Some(Text("bob"))] 0.5"#]);
     assert!(!parted.has_shared_doubt());
     let either = Choice::between([(fact("discloses", "ann"), chance(0.5)), (fact("discloses", "bob"), chance(0.25))]);
     let risk = monitor.step(&mut belief, &Facts::default(), &[either.unwrap()]);

@@ -3,7 +3,7 @@
 use lictor_logic::{After, Arena, Atom, Fact, FactRole, Monitor, MonitorSet, Spelling, Term, Value};
 
 use crate::differential::generate::{Fragment, generate};
-use crate::differential::turning::{draw_fact, flip, is_violated, positions};
+use crate::differential::influence::{draw_fact, flip, is_violated, positions};
 use crate::support::random::Random;
 
 fn matches(atom: &Atom, fact: &Fact) -> bool {

@@ -1,8 +1,6 @@
-//! Labels that turn an outcome, against reading the whole trace again for each, and their influence, against worlds.
+//! The influence of doubtful facts, against all worlds; and flips of facts, for other tests.
 
-use lictor_logic::{
-    After, BeliefMonitor, Choice, Fact, Facts, Monitor, MonitorSet, Spelling, Value, Verdict, find_turning_labels,
-};
+use lictor_logic::{After, BeliefMonitor, Choice, Fact, Facts, Monitor, MonitorSet, Spelling, Value, Verdict};
 
 use crate::differential::belief::{DoubtfulEntry, doubt, follow_with, worlds};
 use crate::differential::generate::{Fragment, Pair, generate};
@@ -46,64 +44,6 @@ pub(super) fn draw_fact(fragment: Fragment, random: &mut Random) -> Fact {
         true => Fact::new(name, []),
         false => Fact::new(name, [Value::text(["a", "b", "c"][random.below(3)])]),
     }
-}
-
-#[test]
-fn turning_labels_match_brute_force() {
-    let (mut turned, mut stayed, mut cases) = (0, 0, 0);
-    let fragments = [
-        Fragment::Future,
-        Fragment::Past,
-        Fragment::Mixed,
-        Fragment::Steps,
-        Fragment::Timed,
-        Fragment::Unknown,
-        Fragment::Quantified,
-        Fragment::Ordered,
-    ];
-    for fragment in fragments {
-        for after in [After::Latch, After::Reset, After::Each] {
-            for number in 0..400 {
-                let pair = generate(fragment, number);
-                let Ok(monitor) = Monitor::with_after(&pair.arena, pair.f, after) else { continue };
-                let trace = positions(&pair);
-                let mut random = Random::new(number);
-                let labels: Vec<(usize, Fact)> =
-                    (0..6).map(|_| (random.below(trace.len() + 1), draw_fact(fragment, &mut random))).collect();
-                let found = find_turning_labels(&monitor, &trace, &labels, 1_000_000);
-                let mut monitors = MonitorSet::new();
-                monitors.add(monitor);
-                let outcome = is_violated(&mut monitors, &trace);
-                for ((position, fact), found) in labels.iter().zip(found) {
-                    let expected = *position < trace.len()
-                        && is_violated(&mut monitors, &flip(&trace, *position, fact)) != outcome;
-                    let formula = pair.arena.show(pair.f, Spelling::Ascii);
-                    let what = format!("{fragment:?} {after:?} {number}: {formula} on {trace:?}");
-                    assert_eq!(found, Some(expected), "{what}, {fact} at {position}");
-                    *if expected { &mut turned } else { &mut stayed } += 1;
-                }
-                cases += 1;
-            }
-        }
-    }
-    assert!(cases > 3_000 && turned > 1_000 && stayed > 5_000, "{cases} cases, {turned} turned, {stayed} stayed");
-}
-
-/// A long trace costs about its length once, not once for each label.
-#[test]
-fn turning_labels_share_states_of_flips() {
-    let monitor = Monitor::parse("G(p -> O q)").unwrap();
-    let trace: Vec<Facts> = (0..2_000).map(|_| Facts::default()).collect();
-    let mut trace: Vec<Facts> = trace.into_iter().map(|facts| Facts { known: Vec::new(), ..facts }).collect();
-    trace[1_999].known.push(Fact::new("p", []));
-    let labels: Vec<(usize, Fact)> = (0..2_000).map(|position| (position, Fact::new("q", []))).collect();
-    let found = find_turning_labels(&monitor, &trace, &labels, 8_000);
-    assert!(found.iter().all(|turns| *turns == Some(true)), "{found:?}");
-    let found = find_turning_labels(&monitor, &trace, &labels, 100);
-    assert!(found.iter().all(Option::is_none), "the budget does not last for the trace itself");
-    let quantified = Monitor::parse("forall x. G(p(x) -> O q(x))").unwrap();
-    let found = find_turning_labels(&quantified, &trace[..10], &labels[..10], 25);
-    assert!(found.contains(&None) && found.contains(&Some(false)), "{found:?}");
 }
 
 /// Returns the probability that a trace violates a formula, by its worlds.

@@ -1,0 +1,57 @@
+//! The metrics of labelers: drift, requests, and questions without an answer.
+
+use std::fmt::Write;
+
+use lictor_json::Text;
+use lictor_label::meter::LabelCounts;
+
+use super::tenant_counts::escape;
+
+/// Returns the metrics of labelers as text: whether the answers about each fact drifted, and what each labeler counted.
+pub(crate) fn write_label_metrics(drift: &[(Text, Text, bool)], counts: &[(Text, LabelCounts)]) -> String {
+    let mut text = String::new();
+    let mut write_rows = |name: &str, kind: &str, help: &str, rows: Vec<(String, u64)>| {
+        if !rows.is_empty() {
+            let _ = writeln!(text, "# HELP lictor_{name} {help}\n# TYPE lictor_{name} {kind}");
+        }
+        for (labels, value) in rows {
+            let _ = writeln!(text, "lictor_{name}{{{labels}}} {value}");
+        }
+    };
+    let row = |(labeler, fact, is_suspended): &(Text, Text, bool)| {
+        (format!("labeler=\"{}\",fact=\"{}\"", escape(labeler), escape(fact)), u64::from(*is_suspended))
+    };
+    let help = "Whether answers drifted away from the calibration, so that risks are suspended.";
+    write_rows("label_drift", "gauge", help, drift.iter().map(row).collect());
+    let requests = counts.iter().map(|(name, it)| (format!("labeler=\"{}\"", escape(name)), it.requests));
+    write_rows("label_requests_total", "counter", "Requests to labelers, retries included.", requests.collect());
+    let unanswered = counts.iter().flat_map(|(name, it)| {
+        let failures = it.failures().map(|(why, count)| (why.name(), count));
+        let unclear = [("unclear", it.unclear)].into_iter().filter(|(_, count)| *count > 0);
+        let labels = move |(why, count)| (format!("labeler=\"{}\",why=\"{why}\"", escape(name)), count);
+        failures.chain(unclear).map(labels).collect::<Vec<_>>()
+    });
+    let help = "Questions to labelers that stayed without a clear answer, by reason.";
+    write_rows("label_unanswered_total", "counter", help, unanswered.collect());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drift_metric_names_labeler_and_fact() {
+        let drift = [("small".into(), "threatens".into(), true), ("small".into(), "angry".into(), false)];
+        let text = write_label_metrics(&drift, &[("small".into(), LabelCounts::default())]);
+        for line in [
+            "# TYPE lictor_label_drift gauge",
+            "lictor_label_drift{labeler=\"small\",fact=\"threatens\"} 1",
+            "lictor_label_drift{labeler=\"small\",fact=\"angry\"} 0",
+            "lictor_label_requests_total{labeler=\"small\"} 0",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line}: {text}");
+        }
+        assert_eq!(write_label_metrics(&[], &[]), "");
+    }
+}
