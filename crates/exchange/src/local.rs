@@ -12,6 +12,7 @@ use lictor_event::{DELIVERY, Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::decision::Refusal;
 use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_logic::Time;
 use lictor_wire::Api;
 use serde_json::{Map, Value};
@@ -32,6 +33,9 @@ pub trait LocalDecider {
 
     /// Returns the decision that an event would get.
     fn preview(&mut self, event: &Event) -> Result<Preview, String>;
+
+    /// Returns what the model of a session should know now.
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String>;
 
     /// Whether the approval with this id is still pending in a session.
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String>;
@@ -60,6 +64,10 @@ impl LocalDecider for Guard {
 
     fn preview(&mut self, event: &Event) -> Result<Preview, String> {
         Ok(Guard::preview(self, event))
+    }
+
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String> {
+        Ok(Guard::guide(self, session, query, None))
     }
 
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {
@@ -302,6 +310,7 @@ impl LocalExchange {
                 StepResult::Done
             }
             ExchangeStep::Preview(event) => StepResult::Preview(Box::new(decider.preview(&event)?)),
+            ExchangeStep::Guide(query) => StepResult::Guidance(Box::new(decider.guide(&self.session, &query)?)),
             ExchangeStep::Ask(request) => {
                 let id = request.id.clone();
                 session.approvals.insert(id.clone(), *request);

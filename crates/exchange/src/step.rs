@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lictor_event::Event;
 use lictor_judge::guard::{Decision, Preview};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
+use lictor_policy::Steering;
 use lictor_wire::{SessionHints, UnknownFields};
 use serde_json::{Map, Value};
 
@@ -36,6 +38,8 @@ pub struct ExchangeOptions {
     pub session_corrections: usize,
     /// Whether the reply is judged; a count of tokens has nothing to judge.
     pub judges_reply: bool,
+    /// How the policy steers the model. Without steering, requests need no further work.
+    pub steering: Steering,
 }
 
 impl Default for ExchangeOptions {
@@ -50,6 +54,7 @@ impl Default for ExchangeOptions {
             corrections: 2,
             session_corrections: 20,
             judges_reply: true,
+            steering: Steering::default(),
         }
     }
 }
@@ -74,6 +79,8 @@ pub enum ExchangeStep {
     Save(Arc<SessionMemory>),
     /// Preview what would be decided on an event: [`Preview`](StepResult::Preview).
     Preview(Box<Event>),
+    /// Find out what the model should know now: [`Guidance`](StepResult::Guidance).
+    Guide(Box<GuidanceQuery>),
     /// Store a call for a reviewer: [`Approval`](StepResult::Approval), the id by which the reviewer answers.
     Ask(Box<ApprovalRequest>),
     /// Wait until these approvals are answered, for as long as the driver keeps an exchange open:
@@ -149,6 +156,8 @@ pub enum StepResult {
     Conflict,
     /// The decision that the event would get.
     Preview(Box<Preview>),
+    /// What the model should know.
+    Guidance(Box<Guidance>),
     /// The id by which a reviewer answers.
     Approval(String),
     /// Whether an approval is still unanswered.
@@ -229,4 +238,10 @@ pub struct ExchangeCounts {
     pub stripped: u64,
     /// How often the model was asked again.
     pub corrections: u64,
+    /// Open obligations that the model was told of.
+    pub obligations_told: u64,
+    /// Tools, and values of arguments, that were taken out of the request.
+    pub tools_removed: u64,
+    /// Tools, and values of arguments, that the model was told not to use.
+    pub tools_named: u64,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lictor_exchange::changes_texts;
-use lictor_policy::Policy;
+use lictor_policy::{Policy, Steering};
 
 /// The active policy.
 #[derive(Clone, Debug)]
@@ -14,11 +14,17 @@ pub(crate) struct ActivePolicy {
     pub(crate) name: Arc<str>,
     /// Whether a property may change the assistant's text: then streamed text is previewed before it is sent.
     pub(crate) previews_text: bool,
+    /// How it steers the model.
+    pub(crate) steering: Steering,
 }
 
 impl ActivePolicy {
     pub(crate) fn of(policy: &Policy) -> ActivePolicy {
-        let previews_text = changes_texts(policy);
-        ActivePolicy { fingerprint: policy.fingerprint().into(), name: policy.name.as_str().into(), previews_text }
+        ActivePolicy {
+            fingerprint: policy.fingerprint().into(),
+            name: policy.name.as_str().into(),
+            previews_text: changes_texts(policy),
+            steering: policy.steering,
+        }
     }
 }

@@ -11,6 +11,7 @@ use lictor_event::{EXCHANGE, Event};
 use lictor_json::Json;
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_label::open::{OpenOptions, open_labelers};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
@@ -207,6 +208,16 @@ impl Judges {
     /// Returns the decision that an event would get.
     pub(crate) async fn preview(&self, tenant: &str, event: Event) -> Result<Preview, Unavailable> {
         self.ask(tenant, |warden, then| warden.preview(event, then)).await
+    }
+
+    /// Returns what the model of a session should know.
+    pub(crate) async fn guide(
+        &self,
+        tenant: &str,
+        session: &str,
+        query: GuidanceQuery,
+    ) -> Result<Guidance, Unavailable> {
+        self.ask(tenant, |warden, then| warden.guide(session.to_owned(), query, then)).await
     }
 
     /// Ends a session that is too many for the memory, and returns what it leaves unmet.

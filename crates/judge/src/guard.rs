@@ -10,6 +10,7 @@
 
 mod ask;
 mod denial;
+mod guide;
 mod histories;
 mod numbers;
 mod pending;

@@ -1,14 +1,17 @@
 //! Properties over the same history, advanced together by one engine.
 
 use lictor_logic::{
-    After, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
+    After, Atom, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
 };
-use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
+use lictor_logic::{MonitorSet, Term, Time, TraceState, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
 use crate::finding::DecidedBy;
-use crate::label::{Labels, Plan};
+use crate::label::{Labels, Plan, collect_atoms};
 use crate::trail::Trail;
+
+/// How many facts of an obligation are tried, whether they settle it.
+const MAX_SETTLING_FACTS: usize = 16;
 
 /// Properties over the same history.
 #[derive(Clone, Debug)]
@@ -208,6 +211,36 @@ impl MonitorGroup {
         Some((residual.to_string(), residual.english()))
     }
 
+    /// Returns what must still hold in words, and the facts of it of which each alone would settle it at the next event.
+    pub(super) fn describe_obligation(
+        &mut self,
+        standing: &mut TraceState,
+        id: MonitorId,
+    ) -> Option<(String, Vec<Fact>)> {
+        let residual = self.watch.residual(standing, id)?;
+        let mut atoms = Vec::new();
+        collect_atoms(&residual.arena, residual.formula, true, &mut atoms);
+        let ground = |atom: Atom| {
+            let value = |term: &Term| match term {
+                Term::Value(value) => Some(value.clone()),
+                Term::Any | Term::Var(_) => None,
+            };
+            let values: Option<Vec<Value>> = atom.terms.iter().map(value).collect();
+            Some(Fact { name: atom.name, values: values?.into() })
+        };
+        let wanted = atoms.into_iter().filter(|(_, may_break)| !may_break);
+        let mut facts: Vec<Fact> = wanted.filter_map(|(atom, _)| ground(atom)).collect();
+        facts.sort_unstable();
+        facts.dedup();
+        facts.truncate(MAX_SETTLING_FACTS);
+        facts.retain(|fact| {
+            let mut next = standing.clone();
+            self.watch.step(&mut next, &Facts { known: vec![fact.clone()], ..Facts::default() });
+            self.watch.end(&mut next, id) == Verdict::Satisfied
+        });
+        Some((residual.english(), facts))
+    }
+
     pub(crate) fn save(&self, standing: &TraceState) -> Snapshot {
         self.watch.snapshot(standing)
     }
@@ -220,6 +253,11 @@ impl MonitorGroup {
     pub(crate) fn migrate(&mut self, saved: &Snapshot) -> Result<(TraceState, Vec<usize>), SnapshotError> {
         let (standing, begun) = self.watch.migrate(saved)?;
         Ok((standing, begun.iter().map(|monitor| self.properties[monitor.index()]).collect()))
+    }
+
+    /// Returns the next deadline of one property.
+    pub(crate) fn deadline_of(&self, standing: &TraceState, id: MonitorId) -> Option<Time> {
+        if self.is_timed { self.watch.deadline_of(standing, id) } else { None }
     }
 
     /// Returns the next deadline.

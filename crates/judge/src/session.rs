@@ -1,6 +1,7 @@
 //! One session of an agent, judged event by event, with its trail kept for witnesses.
 
 mod error;
+mod guidance;
 mod missing;
 mod proposal;
 mod saved;

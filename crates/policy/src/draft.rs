@@ -8,7 +8,8 @@ use super::policy_reader::PolicyReader;
 use super::policy_text::PolicyText;
 use super::yaml::{self, YamlNode};
 use super::{
-    Category, FactDefinition, LabelBudget, LabelerDefinition, Place, Problems, Property, Purpose, Response, Tool,
+    Category, FactDefinition, LabelBudget, LabelerDefinition, Place, Problems, Property, Purpose, Response, Steering,
+    Tool,
 };
 use lictor_json::{Json, Text};
 
@@ -18,6 +19,7 @@ mod labeler;
 mod pattern;
 mod property;
 mod section;
+mod steering;
 mod tool;
 
 pub(super) use property::{PropertyChange, SuppressionDraft};
@@ -43,6 +45,7 @@ pub(super) struct Draft {
     pub(super) tables: Vec<TableDraft>,
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
+    pub(super) steering: Option<Steering>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) changes: Vec<PropertyChange>,
@@ -98,7 +101,7 @@ pub(super) struct PropertyDraft {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 14] = [
+const FILE_KEYS: [&str; 15] = [
     "lictor",
     "name",
     "uses",
@@ -108,6 +111,7 @@ const FILE_KEYS: [&str; 14] = [
     "tables",
     "labelers",
     "budget",
+    "steer",
     "facts",
     "properties",
     "change",
@@ -132,6 +136,7 @@ impl Draft {
             tables: Vec::new(),
             labelers: Vec::new(),
             budget: None,
+            steering: None,
             facts: Vec::new(),
             properties: Vec::new(),
             changes: Vec::new(),
@@ -174,6 +179,7 @@ impl Draft {
         self.properties = fields.get("properties").map(|node| reader.read_properties(node)).unwrap_or_default();
         if role == TextOrigin::File {
             self.budget = fields.get("budget").map(|node| reader.read_budget(node));
+            self.steering = fields.get("steer").map(|node| reader.read_steering(node));
             self.changes = fields.get("change").map(|node| reader.read_changes(node)).unwrap_or_default();
             self.suppressions = fields.get("suppress").map(|node| reader.read_suppressions(node)).unwrap_or_default();
         }

@@ -54,6 +54,9 @@ impl Policy {
         if self.budget != LabelBudget::default() {
             names.push(join_line("budget", [format!("{:?}", self.budget)]));
         }
+        if self.steering.is_active() {
+            names.push(join_line("steer", [format!("{:?}", self.steering)]));
+        }
         names.extend(self.facts.iter().map(write_fact));
         for it in &self.suppressions {
             let until = it.until.map(|date| date.to_string()).unwrap_or_default();

@@ -22,6 +22,7 @@ mod problem;
 mod property;
 mod resolver;
 mod shell;
+mod steering;
 mod tool_record;
 pub mod vocabulary;
 mod yaml;
@@ -36,6 +37,7 @@ pub use policy_text::PolicyText;
 pub use problem::{Problem, ProblemLevel, Problems};
 pub use property::{History, Mode, Property, Response, Severity};
 pub use resolver::{FileResolver, PageBase, ResolvedFile, Resolver};
+pub use steering::{ShieldMode, Steering};
 pub use tool_record::{RecordPurpose, ToolRecord, ToolRecordKind};
 
 /// The JSON Schema of policy files.

@@ -255,6 +255,7 @@ impl<'a> Merger<'a> {
         merge_items(&mut merged.tables, theirs.tables, own.tables, &mut conflicts);
         merge_items(&mut merged.labelers, theirs.labelers, own.labelers, &mut conflicts);
         merged.budget = merged.budget.or(theirs.budget);
+        merged.steering = merged.steering.or(theirs.steering);
         merge_items(&mut merged.facts, theirs.facts, own.facts, &mut conflicts);
         merge_items(&mut merged.properties, theirs.properties, own.properties, &mut conflicts);
         merged.suppressions.extend(theirs.suppressions);
@@ -319,6 +320,7 @@ impl<'a> Merger<'a> {
             tables: merged.tables.into_iter().map(|table| (table.name, table.value)).collect(),
             labelers: merged.labelers,
             budget: merged.budget.unwrap_or_default(),
+            steering: merged.steering.unwrap_or_default(),
             facts: merged.facts.into_iter().map(|defined| defined.definition).collect(),
             properties: merged.properties.into_iter().map(|stated| Arc::new(stated.property)).collect(),
             suppressions: merged.suppressions.into_iter().map(|(_, _, suppression)| suppression).collect(),

@@ -8,6 +8,7 @@ use crate::draft::{Draft, FactDraft, PropertyDraft, TableDraft};
 use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::policy::{Category, Purpose, Suppression, Tool};
 use crate::policy_text::PolicyText;
+use crate::steering::Steering;
 use lictor_json::Text;
 
 /// A policy text merged with everything it uses.
@@ -20,6 +21,7 @@ pub(super) struct MergedDraft {
     pub(super) tables: Vec<TableDraft>,
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
+    pub(super) steering: Option<Steering>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) suppressions: Vec<(PolicyText, Range<usize>, Suppression)>,
@@ -37,6 +39,7 @@ impl MergedDraft {
             tables: draft.tables,
             labelers: draft.labelers,
             budget: draft.budget,
+            steering: draft.steering,
             facts: draft.facts,
             properties: draft.properties,
             suppressions: suppressions.collect(),

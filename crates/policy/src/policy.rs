@@ -12,6 +12,7 @@ use crate::place::Place;
 use crate::policy_text::PolicyText;
 use crate::problem::Problems;
 use crate::property::Property;
+use crate::steering::Steering;
 use crate::tool_record::ToolRecord;
 
 /// A policy, loaded and checked.
@@ -31,6 +32,8 @@ pub struct Policy {
     pub labelers: Vec<LabelerDefinition>,
     /// What asking them may cost.
     pub budget: LabelBudget,
+    /// How the model is steered with each request.
+    pub steering: Steering,
     /// Facts beyond the built-in ones.
     pub facts: Vec<FactDefinition>,
     /// The properties that must hold.

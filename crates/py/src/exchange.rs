@@ -128,6 +128,7 @@ impl Exchange {
         options.previews_text = previews_text;
         options.hold_back = hold_back;
         options.judges_reply = judges_reply;
+        options.steering = core.steering();
         let exchange = LocalExchange::new(api.unwrap_or(Api::Chat), new_id(), session.to_owned(), options);
         Exchange { core, session: session.to_owned(), api, is_harmless, exchange: Mutex::new(exchange) }
     }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview};
+use lictor::guidance::{Guidance, GuidanceQuery};
+use lictor::policy::Steering;
 use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, changes_texts};
 use lictor_logic::{Span, Time};
 use lictor_warden::RefusedInput;
@@ -33,6 +35,7 @@ pub(crate) struct GuardCore {
     process: u32,
     writes: bool,
     changes_texts: bool,
+    steering: Steering,
 }
 
 /// A guard, and the sessions of the model clients that it guards.
@@ -66,6 +69,10 @@ impl LocalDecider for Decider {
         Decider::preview(self, event)
     }
 
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String> {
+        Decider::guide(self, session, query, now())
+    }
+
     fn now(&self) -> Option<Time> {
         Some(now())
     }
@@ -93,6 +100,11 @@ impl GuardCore {
     /// Whether the policy may change what an assistant says.
     pub(crate) fn changes_texts(&self) -> bool {
         self.changes_texts
+    }
+
+    /// How the policy steers the model.
+    pub(crate) fn steering(&self) -> Steering {
+        self.steering
     }
 
     /// Locks the guard. Returns an error in a forked process that cannot get the lock.
@@ -150,9 +162,10 @@ impl GuardCore {
         }
         let options = GuardOptions::default().patience(Span((patience * 1e9) as u64)).content(content);
         let wanted = |policy: &Policy| {
-            (policy.judge(), policy.fingerprint(), changes_texts(policy.policy()), policy.labelers(true))
+            let own = policy.policy();
+            (policy.judge(), policy.fingerprint(), changes_texts(own), own.steering, policy.labelers(true))
         };
-        let (judge, fingerprint, changes_texts, labelers) = Policy::given(policy, wanted)?;
+        let (judge, fingerprint, changes_texts, steering, labelers) = Policy::given(policy, wanted)?;
         let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
         let guard = Guard::new(judge, options).labeled_by(labelers);
         let decider = policy.py().detach(|| match log {
@@ -162,7 +175,7 @@ impl GuardCore {
         let decider = decider.map_err(|message| Error::Log.with(message))?;
         let writes = matches!(decider, Decider::Writing(_));
         let guarding = Arc::new(Mutex::new(GuardState { decider, sessions: LocalSessions::default() }));
-        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts })
+        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts, steering })
     }
 
     /// Returns the key that verifies the log.

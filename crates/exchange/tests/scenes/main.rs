@@ -40,6 +40,7 @@ impl Scene {
         let mut options = ExchangeOptions::default();
         options.previews_text = previews_text;
         options.hold_back = hold_back;
+        options.steering = policy.steering;
         Scene { guard, sessions: LocalSessions::default(), options }
     }
 

@@ -64,7 +64,8 @@ impl HttpExchange {
     pub(super) async fn handle_judged(&mut self, api: Api, judges_reply: bool, body: Incoming) -> Result<(), Stop> {
         let Some(bytes) = self.read_request(body).await? else { return Ok(()) };
         let config = &self.gateway.config;
-        let previews_text = self.gateway.judges.active().previews_text && !config.shadow;
+        let active = self.gateway.judges.active();
+        let previews_text = active.previews_text && !config.shadow;
         let mut options = ExchangeOptions::default();
         options.shadow = config.shadow;
         options.previews_text = previews_text;
@@ -75,6 +76,7 @@ impl HttpExchange {
         options.corrections = config.limits.corrections;
         options.session_corrections = config.limits.session_corrections;
         options.judges_reply = judges_reply;
+        options.steering = active.steering;
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
         let mut step = exchange.start();
@@ -139,6 +141,10 @@ impl HttpExchange {
             ExchangeStep::Preview(event) => {
                 Ok(StepResult::Preview(Box::new(self.gateway.judges.preview(tenant, *event).await?)))
             }
+            ExchangeStep::Guide(query) => {
+                let guidance = self.gateway.judges.guide(tenant, &driver.session, *query).await?;
+                Ok(StepResult::Guidance(Box::new(guidance)))
+            }
             ExchangeStep::Ask(request) => {
                 Ok(StepResult::Approval(WaitingCall::new(tenant, *request).keep(&self.gateway).await?))
             }
@@ -147,6 +153,8 @@ impl HttpExchange {
             ExchangeStep::Note(record) => {
                 match record.get("type").and_then(serde_json::Value::as_str) {
                     Some("shown") => self.gateway.judges.note_shown(tenant, record).await?,
+                    // It becomes part of the record of the exchange.
+                    Some("steered") => self.account.is_steered(record),
                     _ => self.gateway.judges.note(tenant, record).await?,
                 }
                 Ok(StepResult::Done)
@@ -203,6 +211,9 @@ impl HttpExchange {
         account.changed.fetch_add(counts.changed - before.changed, Ordering::Relaxed);
         metrics.unchecked.fetch_add(counts.unchecked - before.unchecked, Ordering::Relaxed);
         metrics.corrections.fetch_add(counts.corrections - before.corrections, Ordering::Relaxed);
+        metrics.obligations_told.fetch_add(counts.obligations_told - before.obligations_told, Ordering::Relaxed);
+        metrics.tools_removed.fetch_add(counts.tools_removed - before.tools_removed, Ordering::Relaxed);
+        metrics.tools_named.fetch_add(counts.tools_named - before.tools_named, Ordering::Relaxed);
         metrics.stripped.fetch_add(counts.stripped - before.stripped, Ordering::Relaxed);
         let is_changed = counts.history_changed && !before.history_changed;
         metrics.histories_changed.fetch_add(u64::from(is_changed), Ordering::Relaxed);

@@ -124,6 +124,10 @@ pub(crate) struct Metrics {
     pub(crate) unchecked: AtomicU64,
     /// How often a model was asked again after its calls were denied.
     pub(crate) corrections: AtomicU64,
+    /// Open obligations that models were told of, and tools that requests lost or that were named as unavailable.
+    pub(crate) obligations_told: AtomicU64,
+    pub(crate) tools_removed: AtomicU64,
+    pub(crate) tools_named: AtomicU64,
     /// Approvals that are pending, in all gateways over the store.
     pub(crate) approvals_waiting: AtomicU64,
     /// Approvals by what became of them.
@@ -232,6 +236,19 @@ impl Metrics {
             ("panics_total", "counter", "Exchanges that ended by a failure of the gateway.", &self.panics),
             ("forwarded_unchecked_total", "counter", "Events that went on against the policy.", &self.unchecked),
             ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
+            ("obligations_told_total", "counter", "Open obligations that models were told of.", &self.obligations_told),
+            (
+                "tools_removed_total",
+                "counter",
+                "Tools taken out of requests because their calls would be stopped.",
+                &self.tools_removed,
+            ),
+            (
+                "tools_named_total",
+                "counter",
+                "Tools named as unavailable because their calls would be stopped.",
+                &self.tools_named,
+            ),
             ("approvals_waiting", "gauge", "Calls that wait for a reviewer.", &self.approvals_waiting),
             ("approvals_asked_total", "counter", "Calls that a reviewer was asked about.", &self.approvals_asked),
             ("approvals_allowed_total", "counter", "Calls that a reviewer allowed.", &self.approvals_allowed),

@@ -3,6 +3,7 @@
 mod categories;
 mod effects;
 mod foreign;
+mod guidance;
 mod ports;
 mod risks;
 mod session;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use lictor_event::Event;
 use lictor_judge::guard::{Guard, Preview};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_ledger::Draft;
 use lictor_logic::{Span, Time};
 use lictor_store::Change;
@@ -60,6 +61,7 @@ pub(super) enum Question {
     Note(Map<String, Json>, ReplyCallback<()>),
     Open(Vec<Event>, ReplyCallback<Vec<(Event, OpenQuestions)>>),
     Preview(Box<Event>, ReplyCallback<Preview>),
+    Guide(String, Box<GuidanceQuery>, ReplyCallback<Guidance>),
     ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
     Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
     Close,
@@ -136,6 +138,12 @@ fn work(
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
                     then(warden.preview(&event).map_err(Arc::new));
+                }
+                Question::Guide(session, query, then) => {
+                    if batch.is_about(Some(&session)) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    then(warden.guide(&session, &query, Some(clock())).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
                     std::mem::take(&mut batch).answer(warden, clock());
