@@ -12,6 +12,7 @@ mod identity;
 mod label;
 mod missing;
 mod monitor_group;
+pub mod objective;
 pub mod observer;
 mod prepare;
 mod prepared;
@@ -129,6 +130,11 @@ impl Judge {
     /// How the policy steers models.
     pub fn steering(&self) -> Steering {
         self.prepared().steering
+    }
+
+    /// The policy that it was compiled from.
+    pub(crate) fn base_policy(&self) -> &Policy {
+        &self.prepared().base
     }
 
     pub(crate) fn prepared(&self) -> &Arc<PreparedPolicy> {

@@ -3,7 +3,7 @@
 use lictor_logic::{
     After, Atom, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
 };
-use lictor_logic::{MonitorSet, Term, Time, TraceState, Value, Verdict};
+use lictor_logic::{Arena, Formula, MonitorSet, Node, Sentence, Term, Time, TraceState, Unary, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
 use crate::finding::DecidedBy;
@@ -217,7 +217,7 @@ impl MonitorGroup {
         standing: &mut TraceState,
         id: MonitorId,
     ) -> Option<(String, Vec<Fact>)> {
-        let residual = self.watch.residual(standing, id)?;
+        let mut residual = self.watch.residual(standing, id)?;
         let mut atoms = Vec::new();
         collect_atoms(&residual.arena, residual.formula, true, &mut atoms);
         let ground = |atom: Atom| {
@@ -238,7 +238,7 @@ impl MonitorGroup {
             self.watch.step(&mut next, &Facts { known: vec![fact.clone()], ..Facts::default() });
             self.watch.end(&mut next, id) == Verdict::Satisfied
         });
-        Some((residual.english(), facts))
+        Some((describe_owed(&mut residual), facts))
     }
 
     pub(crate) fn save(&self, standing: &TraceState) -> Snapshot {
@@ -264,6 +264,25 @@ impl MonitorGroup {
     pub(crate) fn deadline(&self, standing: &TraceState) -> Option<Time> {
         if self.is_timed { self.watch.deadline(standing) } else { None }
     }
+}
+
+/// Returns what a residual still asks for, in words. What must hold at every step, however long the trace is, is no
+/// obligation of it.
+fn describe_owed(residual: &mut Sentence) -> String {
+    fn is_standing(arena: &Arena, formula: Formula) -> bool {
+        match &arena[formula] {
+            Node::Unary(Unary::Always, ..) => true,
+            Node::Quantified(_, _, body) => is_standing(arena, *body),
+            _ => false,
+        }
+    }
+    let Sentence { arena, formula } = residual;
+    let owed: Vec<Formula> = match &arena[*formula] {
+        Node::And(parts) => parts.iter().copied().filter(|part| !is_standing(arena, *part)).collect(),
+        _ => Vec::new(),
+    };
+    let formula = if owed.is_empty() { *formula } else { arena.and(owed) };
+    arena.english(formula)
 }
 
 impl Violations {

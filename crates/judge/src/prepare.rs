@@ -75,6 +75,7 @@ pub(super) fn prepare(
         properties: policy.properties.clone(),
         suppressions: policy.suppressions.clone(),
         steering: policy.steering,
+        base: policy.clone(),
         formulas,
         monitors,
         plan,

@@ -8,7 +8,7 @@ use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
 use crate::identity::Identity;
 use crate::label::{NameId, Plan, collect_names};
 use lictor_json::Text;
-use lictor_policy::{Property, Steering, Suppression};
+use lictor_policy::{Policy, Property, Steering, Suppression};
 
 /// A compiled policy.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct PreparedPolicy {
     pub(crate) properties: Vec<Arc<Property>>,
     pub(crate) suppressions: Vec<Suppression>,
     pub(crate) steering: Steering,
+    /// The policy itself, for properties that sessions get while they run.
+    pub(crate) base: Policy,
     pub(crate) formulas: Vec<PropertyFormula>,
     /// The monitor of each property in its monitor group.
     pub(crate) monitors: Vec<MonitorId>,

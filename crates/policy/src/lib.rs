@@ -13,6 +13,7 @@ mod lint;
 mod load;
 mod merge;
 mod merged_draft;
+mod objective;
 pub mod pack;
 mod place;
 mod policy;

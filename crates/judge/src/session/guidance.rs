@@ -55,10 +55,12 @@ impl Session {
         now: Option<Time>,
     ) -> Result<Vec<Arc<Property>>, SessionError> {
         self.check_judge(judge)?;
-        Ok(self.find_stopping(judge, sketch, now, false))
+        let violated = self.find_violated(judge, sketch, now, false);
+        Ok(violated.into_iter().filter(|property| is_blocking(property)).collect())
     }
 
-    pub(crate) fn find_stopping(
+    /// Returns the properties that every call of a sketch would violate now.
+    pub(crate) fn find_violated(
         &self,
         judge: &mut Judge,
         sketch: &CallSketch,
@@ -74,8 +76,11 @@ impl Session {
         places.sort_unstable();
         places.dedup();
         judge.recycle(labeled.labels, labeled.observation);
-        let properties = places.into_iter().map(|place| &judge.properties()[place]);
-        let blocks = |it: &&Arc<Property>| it.mode == Mode::Enforce && it.respond == Response::Block;
-        properties.filter(blocks).cloned().collect()
+        places.into_iter().map(|place| Arc::clone(&judge.properties()[place])).collect()
     }
+}
+
+/// Whether a violation of a property stops the event.
+pub(crate) fn is_blocking(property: &Property) -> bool {
+    property.mode == Mode::Enforce && property.respond == Response::Block
 }

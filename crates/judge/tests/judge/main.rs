@@ -4,6 +4,7 @@ mod categories;
 mod effects;
 mod foreign;
 mod guidance;
+mod objectives;
 mod ports;
 mod risks;
 mod session;
