@@ -63,8 +63,11 @@ pub struct Obligation {
     pub residual: String,
     /// When it is late.
     pub deadline: Option<Time>,
-    /// The facts of which each settles it alone, as text. They may quote values of the log.
+    /// The facts that settle it, as text: each alone, or with `takes_all` only one after the other. They may quote values of
+    /// the log. None if it takes something else.
     pub settled_by: Vec<SettlingFact>,
+    /// Whether it takes all of them.
+    pub takes_all: bool,
 }
 
 impl Obligation {

@@ -224,20 +224,20 @@ impl Judge {
         self.group.deadline_of(&state.standing, self.monitor(property)?)
     }
 
-    /// Returns what must still hold of a property, in words, and the facts that settle it.
+    /// Returns what must still hold of a property, in words, and the facts that settle it, each alone or all of them.
     pub(crate) fn describe_obligation(
         &mut self,
         state: &mut SessionState,
         property: usize,
-    ) -> Option<(String, Vec<SettlingFact>)> {
+    ) -> Option<(String, Vec<SettlingFact>, bool)> {
         let id = self.monitor(property)?;
-        let (words, facts) = self.group.describe_obligation(&mut state.standing, id)?;
+        let (words, facts, takes_all) = self.group.describe_obligation(&mut state.standing, id)?;
         let called_by = &self.prepared().called_by;
         let settling = |fact: Fact| {
             let tools = called_by.get(&*fact.name).cloned().unwrap_or_default();
             SettlingFact { fact: fact.to_string(), tools }
         };
-        Some((words, facts.into_iter().map(settling).collect()))
+        Some((words, facts.into_iter().map(settling).collect(), takes_all))
     }
 
     /// Returns the event labeled last, for the histories across sessions; `None` if no property needs them.

@@ -211,12 +211,13 @@ impl MonitorGroup {
         Some((residual.to_string(), residual.english()))
     }
 
-    /// Returns what must still hold in words, and the facts of it of which each alone would settle it at the next event.
+    /// Returns what must still hold in words, and the facts of it that would settle it: each alone at the next event, or all
+    /// of them one after the other.
     pub(super) fn describe_obligation(
         &mut self,
         standing: &mut TraceState,
         id: MonitorId,
-    ) -> Option<(String, Vec<Fact>)> {
+    ) -> Option<(String, Vec<Fact>, bool)> {
         let mut residual = self.watch.residual(standing, id)?;
         let mut atoms = Vec::new();
         collect_atoms(&residual.arena, residual.formula, true, &mut atoms);
@@ -233,12 +234,26 @@ impl MonitorGroup {
         facts.sort_unstable();
         facts.dedup();
         facts.truncate(MAX_SETTLING_FACTS);
-        facts.retain(|fact| {
+        let mut settles = |facts: &[Fact]| {
             let mut next = standing.clone();
-            self.watch.step(&mut next, &Facts { known: vec![fact.clone()], ..Facts::default() });
+            for fact in facts {
+                self.watch.step(&mut next, &Facts { known: vec![fact.clone()], ..Facts::default() });
+            }
             self.watch.end(&mut next, id) == Verdict::Satisfied
-        });
-        Some((describe_owed(&mut residual), facts))
+        };
+        let alone: Vec<Fact> = facts.iter().filter(|fact| settles(std::slice::from_ref(fact))).cloned().collect();
+        let takes_all = alone.is_empty() && settles(&facts);
+        if takes_all {
+            // Without those that it does not take.
+            for place in (0..facts.len()).rev() {
+                let fact = facts.remove(place);
+                if !settles(&facts) {
+                    facts.insert(place, fact);
+                }
+            }
+        }
+        let facts = if takes_all { facts } else { alone };
+        Some((describe_owed(&mut residual), facts, takes_all))
     }
 
     pub(crate) fn save(&self, standing: &TraceState) -> Snapshot {

@@ -8,8 +8,11 @@ use lictor_json::{Json, Object, Text};
 use lictor_policy::{Property, Response, Severity};
 use serde::{Deserialize, Serialize};
 
-/// The kind of the event.
-pub(crate) const OBJECTIVE: &str = "objective";
+/// The kind of the event. An event of this kind without a change is an event like any other.
+const OBJECTIVE: &str = "objective";
+
+/// The members that ask for a change.
+const CHANGES: [&str; 3] = ["add", "remove", "change"];
 
 const RESPONSES: [Response; 6] =
     [Response::Observe, Response::Warn, Response::Steer, Response::Redact, Response::Ask, Response::Block];
@@ -83,13 +86,15 @@ impl ObjectiveChange {
 
     /// Returns the change that an event asks for; none if it is no such event. An error says what is wrong with it.
     pub(crate) fn from_event(event: &Event) -> Option<Result<ObjectiveChange, String>> {
-        matches!(&event.kind, Kind::Other(kind) if kind == OBJECTIVE).then(|| read_change(&event.more))
+        let is_objective = matches!(&event.kind, Kind::Other(kind) if kind == OBJECTIVE);
+        let is_change = CHANGES.iter().any(|key| event.more.get(key).is_some());
+        (is_objective && is_change).then(|| read_change(&event.more))
     }
 }
 
 fn read_change(members: &Object) -> Result<ObjectiveChange, String> {
-    let wrong = || "an event of the kind `objective` has exactly one of `add`, `remove` and `change`".to_owned();
-    let asked: Vec<&str> = ["add", "remove", "change"].into_iter().filter(|key| members.get(key).is_some()).collect();
+    let wrong = || "an objective has one of `add`, `remove` and `change`".to_owned();
+    let asked: Vec<&str> = CHANGES.into_iter().filter(|key| members.get(key).is_some()).collect();
     let [asked] = asked[..] else { return Err(wrong()) };
     let Some(given) = members.get(asked) else { return Err(wrong()) };
     match (asked, given) {

@@ -63,6 +63,9 @@ pub(super) async fn objective(gateway: &Arc<Gateway>, body: &Json) -> Result<Res
         let message = "an objective belongs to one session: give `session_name`, or `session`";
         return Err(ErrorResponse::new(400, "control.shape", message));
     }
+    if ["add", "remove", "change"].iter().filter(|key| body.get(key).is_some()).count() != 1 {
+        return Err(ErrorResponse::new(400, "control.shape", "an objective has one of `add`, `remove` and `change`"));
+    }
     only(body, &["add", "remove", "change", "respond", "unknown", "severity", "priority", "by"])?;
     declare(gateway, "objective", body).await
 }

@@ -71,7 +71,8 @@ fn write_obligation(obligation: &Obligation) -> Vec<String> {
             }
         };
         let facts: Vec<String> = obligation.settled_by.iter().map(settling).collect();
-        lines.push(format!("settled by: {}", facts.join(", or ")));
+        let joint = if obligation.takes_all { ", and " } else { ", or " };
+        lines.push(format!("settled by: {}", facts.join(joint)));
     }
     lines
 }

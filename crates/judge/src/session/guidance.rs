@@ -32,9 +32,11 @@ impl Session {
             {
                 continue;
             }
-            let Some((residual, settled_by)) = judge.describe_obligation(&mut state, place) else { continue };
+            let Some((residual, settled_by, takes_all)) = judge.describe_obligation(&mut state, place) else {
+                continue;
+            };
             let deadline = judge.deadline_of(&state, place);
-            obligations.push(Obligation { property, residual, deadline, settled_by });
+            obligations.push(Obligation { property, residual, deadline, settled_by, takes_all });
         }
         obligations.sort_by_key(|obligation| obligation.deadline.unwrap_or(Time(i64::MAX)));
         obligations

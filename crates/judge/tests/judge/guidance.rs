@@ -61,6 +61,7 @@ properties:
     let ids: Vec<&str> = open.iter().map(|it| it.property.id.as_str()).collect();
     assert_eq!(ids, ["told", "logged"]);
     assert_eq!((open[0].deadline, open[1].deadline), (Some(time(61)), None));
+    assert!(open.iter().all(|obligation| !obligation.takes_all));
     assert_eq!(open[0].settled_by[0].fact, r#"told("ann")"#);
     assert_eq!(open[0].settled_by[0].tools, ["notify"]);
     assert_eq!(open[1].settled_by[0].fact, r#"tool_call("log")"#);
@@ -72,6 +73,11 @@ properties:
     }
     guard.decide(call("notify", r#"{"who":"bob"}"#, 2), None);
     assert_eq!(obligations(&mut guard).len(), 2);
+    guard.decide(call("sell", r#"{"who":"eve"}"#, 3), None);
+    let open = obligations(&mut guard);
+    let facts: Vec<&str> = open[0].settled_by.iter().map(|settling| settling.fact.as_str()).collect();
+    assert_eq!((open[0].takes_all, facts), (true, vec![r#"told("ann")"#, r#"told("eve")"#]));
+    guard.decide(call("notify", r#"{"who":"eve"}"#, 3), None);
     guard.decide(call("notify", r#"{"who":"ann"}"#, 3), None);
     guard.decide(call("log", "{}", 4), None);
     assert!(obligations(&mut guard).is_empty());
@@ -305,7 +311,7 @@ fn shield_stops_what_brute_force_stops() {
     // The test must be about something.
     assert!(stopped > 15 && narrowed > stopped, "{stopped} {narrowed}");
     // What is missed depends on arguments in a way that no sketch can see.
-    assert!(missed < stopped / 4, "{missed} of {stopped}");
+    assert!(missed * 3 < stopped + narrowed, "{missed} of {stopped} and {narrowed}");
 }
 
 #[test]
