@@ -32,6 +32,7 @@ pub enum ObjectiveChange {
 }
 
 /// The settings of a property in one session; those without a value stay as the policy has them.
+// Exhaustive on purpose: a caller names those that it changes, and takes the others from the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectiveSettings {
     /// The response to a violation, by its name.

@@ -24,9 +24,17 @@ properties:
 
 const ADDED: &str = r#"{"id": "once", "says": "Paid once.", "formula": "always forall p. (paid(p) -> !previous once paid(p))", "respond": "block"}"#;
 
-fn guard(policy: &str) -> Guard {
-    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
-    Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
+fn policy(text: &str) -> Policy {
+    let loaded = Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    loaded.policy
+}
+
+fn guard_of(policy: &Policy) -> Guard {
+    Guard::new(Judge::new(policy).unwrap(), GuardOptions::default())
+}
+
+fn guard(text: &str) -> Guard {
+    guard_of(&policy(text))
 }
 
 fn call(tool: &str, to: &str) -> Event {
@@ -128,7 +136,8 @@ fn impossible_objective_changes_are_refused() {
 /// before each of them, and in one that reads the events of the first from its log.
 #[test]
 fn objectives_survive_restart_and_replay() {
-    for seed in 1..=20u64 {
+    let policy = policy(POLICY);
+    for seed in 1..=6u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut below = |bound: u64| {
             state ^= state << 13;
@@ -136,7 +145,7 @@ fn objectives_survive_restart_and_replay() {
             state ^= state << 17;
             (state >> 11) % bound
         };
-        let (mut whole, mut restarted, mut replayed) = (guard(POLICY), guard(POLICY), guard(POLICY));
+        let (mut whole, mut restarted, mut replayed) = (guard_of(&policy), guard_of(&policy), guard_of(&policy));
         let mut changes = 0;
         for _ in 0..30 {
             let change = match below(9) {
@@ -159,7 +168,7 @@ fn objectives_survive_restart_and_replay() {
             changes += usize::from(change.is_some() && decision.action == Action::Forward);
             if let Some((saved, _)) = restarted.save("s", 0) {
                 let saved = serde_json::from_str(&serde_json::to_string(&saved).unwrap()).unwrap();
-                restarted = guard(POLICY);
+                restarted = guard_of(&policy);
                 restarted.restore(&saved).unwrap();
             }
             assert_eq!(decision.line(), restarted.decide(event.clone(), None).line(), "seed {seed}");
@@ -176,14 +185,15 @@ fn objectives_survive_restart_and_replay() {
 fn objective_is_judged_as_if_session_began_there() {
     let formula = r#"always (tool_call("pay") -> once tool_call("check"))"#;
     let alone = format!("lictor: 1\nname: q\nproperties:\n  - {{id: new, formula: '{formula}', respond: block}}\n");
+    let (alone, empty) = (policy(&alone), policy("lictor: 1\nname: p\nproperties: []\n"));
     for number in (0..64u32).step_by(9) {
         let tool = |place: u32| if number >> place & 1 == 1 { "pay" } else { ["check", "log"][place as usize % 2] };
         for start in 0..6 {
-            let mut running = guard("lictor: 1\nname: p\nproperties: []\n");
+            let mut running = guard_of(&empty);
             (0..start).for_each(|place| drop(running.decide(call(tool(place), "a"), None)));
             let text = format!("{{id: new, formula: '{formula}', respond: block}}");
             running.change_objective("s", &ObjectiveChange::Add(text), None);
-            let mut fresh = guard(&alone);
+            let mut fresh = guard_of(&alone);
             for place in start..6 {
                 let (event, other) = (call(tool(place), "a"), call(tool(place), "a"));
                 assert_eq!(running.decide(event, None).action, fresh.decide(other, None).action, "{number} {start}");
