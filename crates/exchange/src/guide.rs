@@ -116,6 +116,13 @@ impl OfferSketches {
     }
 }
 
+/// A listed value with which every call would be stopped.
+struct StoppedValue<'a> {
+    argument: &'a Text,
+    value: &'a Json,
+    properties: &'a [Arc<Property>],
+}
+
 /// Returns the listed values of a tool that are tried; none if they are too many.
 fn tried_values(offer: &OfferedTool) -> impl Iterator<Item = (&Text, &Json)> {
     let count: usize = offer.choices.iter().map(|choice| choice.values.len()).sum();
@@ -130,22 +137,23 @@ fn find_unavailable(offers: &[OfferedTool], starts: &[usize], guidance: &Guidanc
         let Some((whole, values)) = guidance.stopping.get(range[0]..range[1]).and_then(<[_]>::split_last) else {
             continue;
         };
-        let tried: Vec<(&Text, &Json)> = tried_values(offer).collect();
-        let stopped: Vec<(&(&Text, &Json), &Vec<Arc<Property>>)> =
-            tried.iter().zip(values).filter(|(_, properties)| !properties.is_empty()).collect();
+        let stopped: Vec<StoppedValue<'_>> = tried_values(offer)
+            .zip(values)
+            .filter(|(_, properties)| !properties.is_empty())
+            .map(|((argument, value), properties)| StoppedValue { argument, value, properties })
+            .collect();
         let tool = CallSketch::new(offer.name.clone());
         // Without a value that is left for an argument, no call can be made.
         let is_exhausted = |choice: &&ArgumentChoice| {
             choice.is_required
-                && stopped.iter().filter(|((argument, _), _)| **argument == choice.argument).count()
-                    == choice.values.len()
+                && stopped.iter().filter(|value| *value.argument == choice.argument).count() == choice.values.len()
         };
         let exhausted = offer.choices.iter().find(is_exhausted);
         let properties: Vec<Arc<Property>> = match (whole.is_empty(), exhausted) {
             (false, _) => whole.clone(),
             (true, Some(choice)) => {
-                let of_choice = stopped.iter().filter(|((argument, _), _)| **argument == choice.argument);
-                distinct(of_choice.flat_map(|(_, properties)| properties.iter()))
+                let of_choice = stopped.iter().filter(|value| *value.argument == choice.argument);
+                distinct(of_choice.flat_map(|value| value.properties))
             }
             (true, None) => Vec::new(),
         };
@@ -154,9 +162,9 @@ fn find_unavailable(offers: &[OfferedTool], starts: &[usize], guidance: &Guidanc
             list.push(UnavailableCall { sketch: tool, properties });
             continue;
         }
-        for ((argument, value), properties) in stopped {
-            let sketch = tool.clone().with((*argument).clone(), (*value).clone());
-            list.push(UnavailableCall { sketch, properties: properties.clone() });
+        for StoppedValue { argument, value, properties } in stopped {
+            let sketch = tool.clone().with(argument.clone(), value.clone());
+            list.push(UnavailableCall { sketch, properties: properties.to_vec() });
         }
     }
     unavailable
