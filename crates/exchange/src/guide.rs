@@ -18,6 +18,9 @@ use crate::step::{ExchangeStep, StepResult};
 /// How many listed values of one tool are tried.
 const MAX_TRIED_VALUES: usize = 16;
 
+/// How many characters of the name of a tool or an argument records have.
+const MAX_NAME_CHARACTERS: usize = 200;
+
 /// The sketches of the tools on offer.
 struct OfferSketches {
     sketches: Vec<CallSketch>,
@@ -195,10 +198,11 @@ fn remove(calls: &[UnavailableCall]) -> ToolRemoval {
 /// Returns a call as records have it. The values of arguments are content, so only the arguments are named.
 fn describe(call: &UnavailableCall) -> Value {
     let properties: Vec<&str> = call.properties.iter().map(|property| property.id.as_str()).collect();
-    match call.sketch.known.first() {
-        None => json!({"tool": call.sketch.tool.as_str(), "properties": properties}),
-        Some((argument, _)) => {
-            json!({"tool": call.sketch.tool.as_str(), "argument": argument.as_str(), "properties": properties})
-        }
+    // Names come from the client, and records have a size limit.
+    let shorten = |name: &str| name.chars().take(MAX_NAME_CHARACTERS).collect::<String>();
+    let mut described = json!({"tool": shorten(&call.sketch.tool), "properties": properties});
+    if let Some((argument, _)) = call.sketch.known.first() {
+        described["argument"] = json!(shorten(argument));
     }
+    described
 }
