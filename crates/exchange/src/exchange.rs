@@ -163,6 +163,7 @@ impl Life {
                 Err(refused) => return Err(self.refuse_input(403, refused, Bytes::new()).await?),
             },
         };
+        let sent = self.guide(&request, sent).await?;
         match self.perform(ExchangeStep::SendUpstream(sent.clone())).await? {
             StepResult::Reply(bytes) if !self.options.judges_reply => self.send_body(bytes).await,
             StepResult::Reply(bytes) => self.judge_reply(&memory, sent, bytes).await,

@@ -14,6 +14,7 @@
 //! - what a decision means for the bytes: [`ruling`], [`denial`],
 //! - the delivery numbers by which a retry is not decided twice,
 //! - notes for the model, added to its next request (steer),
+//! - guidance of each request: open obligations, and tools that would be stopped (steering),
 //! - approvals: calls that wait for a reviewer, and the grants that let them pass when they are made again,
 //! - masks in text that is still streamed, and the records of the text that was shown.
 //!
@@ -35,6 +36,7 @@
 
 mod approval;
 mod exchange;
+mod guide;
 mod intervene;
 mod local;
 mod memory;

@@ -12,6 +12,7 @@ use lictor_event::{DELIVERY, Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::decision::Refusal;
 use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview, ReplyScores};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_logic::Time;
 use lictor_wire::Api;
 use serde_json::{Map, Value};
@@ -35,6 +36,8 @@ pub trait LocalDecider {
 
     /// Returns how likely each of several replies leads to a violation.
     fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String>;
+    /// Returns what the model of a session should know now.
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String>;
 
     /// Whether the approval with this id is still pending in a session.
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String>;
@@ -67,6 +70,10 @@ impl LocalDecider for Guard {
 
     fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String> {
         Ok(Guard::score(self, session, replies))
+    }
+
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String> {
+        Ok(Guard::guide(self, session, query, None))
     }
 
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {
@@ -310,6 +317,7 @@ impl LocalExchange {
             }
             ExchangeStep::Preview(event) => StepResult::Preview(Box::new(decider.preview(&event)?)),
             ExchangeStep::Score(replies) => StepResult::Scores(Box::new(decider.score(&self.session, &replies)?)),
+            ExchangeStep::Guide(query) => StepResult::Guidance(Box::new(decider.guide(&self.session, &query)?)),
             ExchangeStep::Ask(request) => {
                 let id = request.id.clone();
                 session.approvals.insert(id.clone(), *request);

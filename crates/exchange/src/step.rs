@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lictor_event::Event;
 use lictor_judge::guard::{Decision, Preview, ReplyScores};
-use lictor_policy::PredictSettings;
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
+use lictor_policy::{PredictSettings, Steering};
 use lictor_wire::{SessionHints, UnknownFields};
 use serde_json::{Map, Value};
 
@@ -39,6 +40,8 @@ pub struct ExchangeOptions {
     pub judges_reply: bool,
     /// How replies with a bad forecast are replaced; none are without it.
     pub interventions: Option<Arc<PredictSettings>>,
+    /// How the policy steers the model. Without steering, requests need no further work.
+    pub steering: Steering,
 }
 
 impl Default for ExchangeOptions {
@@ -54,6 +57,7 @@ impl Default for ExchangeOptions {
             session_corrections: 20,
             judges_reply: true,
             interventions: None,
+            steering: Steering::default(),
         }
     }
 }
@@ -80,6 +84,8 @@ pub enum ExchangeStep {
     Preview(Box<Event>),
     /// Score possible replies by what they would lead to: [`Scores`](StepResult::Scores).
     Score(Vec<Vec<Event>>),
+    /// Find out what the model should know now: [`Guidance`](StepResult::Guidance).
+    Guide(Box<GuidanceQuery>),
     /// Store a call for a reviewer: [`Approval`](StepResult::Approval), the id by which the reviewer answers.
     Ask(Box<ApprovalRequest>),
     /// Wait until these approvals are answered, for as long as the driver keeps an exchange open:
@@ -157,6 +163,8 @@ pub enum StepResult {
     Preview(Box<Preview>),
     /// A score for each reply.
     Scores(Box<ReplyScores>),
+    /// What the model should know.
+    Guidance(Box<Guidance>),
     /// The id by which a reviewer answers.
     Approval(String),
     /// Whether an approval is still unanswered.
@@ -241,4 +249,10 @@ pub struct ExchangeCounts {
     pub candidates: u64,
     /// How many replies were replaced by one of them.
     pub replaced: u64,
+    /// Open obligations that the model was told of.
+    pub obligations_told: u64,
+    /// Tools, and values of arguments, that were taken out of the request.
+    pub tools_removed: u64,
+    /// Tools, and values of arguments, that the model was told not to use.
+    pub tools_named: u64,
 }

@@ -52,6 +52,8 @@ struct LateDetails {
     code: Option<String>,
     /// How long the client waited for the first byte of a body.
     first_byte: Option<Duration>,
+    /// What the model was told with the request, and which tools were removed.
+    steered: Option<Map<String, Value>>,
     /// When the upstream was asked, until its reply has ended.
     upstream_asked: Option<Instant>,
     /// None if no record is kept.
@@ -91,6 +93,7 @@ impl Account {
                 outcome: None,
                 code: None,
                 first_byte: None,
+                steered: None,
                 upstream_asked: None,
                 hashes,
             }),
@@ -132,6 +135,12 @@ impl Account {
     /// Notes that the answer is a stream.
     pub(crate) fn streams(&self) {
         self.with(|more| more.streams = true);
+    }
+
+    /// Notes what the model was told with the request, and which tools were removed.
+    pub(crate) fn is_steered(&self, mut record: Map<String, Value>) {
+        record.retain(|key, _| key != "type" && key != "exchange");
+        self.with(|more| more.steered = Some(record));
     }
 
     /// Notes how it ended; only the first call counts.
@@ -237,6 +246,7 @@ impl Account {
             add("session", json!(more.session.as_ref().map(|(name, _)| name)));
             add("session_from", json!(more.session.as_ref().map(|(_, origin)| origin.name())));
             add("streams", json!(more.streams));
+            more.steered.iter().for_each(|steered| add("steered", Value::Object(steered.clone())));
             add("outcome", json!(more.outcome.unwrap_or(Outcome::Failed).name()));
             add("code", json!(more.code));
             let hash = |mac: &Hmac<Sha256>| json!(format!("hmac-sha256:{}", hex(&mac.clone().finalize().into_bytes())));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lictor_exchange::changes_texts;
-use lictor_policy::{Policy, PredictSettings};
+use lictor_policy::{Policy, PredictSettings, Steering};
 
 /// The active policy.
 #[derive(Clone, Debug)]
@@ -16,16 +16,18 @@ pub(crate) struct ActivePolicy {
     pub(crate) previews_text: bool,
     /// How replies with a bad forecast are replaced.
     pub(crate) predict: Option<Arc<PredictSettings>>,
+    /// How it steers the model.
+    pub(crate) steering: Steering,
 }
 
 impl ActivePolicy {
     pub(crate) fn of(policy: &Policy) -> ActivePolicy {
-        let previews_text = changes_texts(policy);
         ActivePolicy {
             fingerprint: policy.fingerprint().into(),
             name: policy.name.as_str().into(),
-            previews_text,
+            previews_text: changes_texts(policy),
             predict: policy.predict.clone().map(Arc::new),
+            steering: policy.steering,
         }
     }
 }

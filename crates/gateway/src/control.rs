@@ -115,6 +115,7 @@ async fn guarded(
         ("POST", "consents") => declared::consent(gateway, &object(&bytes)?).await,
         ("POST", "erasures") => declared::erasure(gateway, &object(&bytes)?).await,
         ("POST", "events") => declared::event(gateway, &object(&bytes)?).await,
+        ("POST", "objectives") => declared::objective(gateway, &object(&bytes)?).await,
         ("GET", "approvals") => list_approvals(gateway, query).await,
         ("POST", path) if path.starts_with("approvals/") => {
             approve(gateway, path.strip_prefix("approvals/").unwrap_or_default(), &object(&bytes)?).await

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use lictor_event::{Answer, EXCHANGE, Event};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, GuardOptions, Preview, ReplyScores};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_judge::{Foresight, Judge};
 use lictor_label::calibrated::DriftStore;
 use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
@@ -248,6 +249,16 @@ impl Judges {
         replies: Vec<Vec<Event>>,
     ) -> Result<ReplyScores, Unavailable> {
         self.ask(tenant, |warden, then| warden.score(session, replies, then)).await
+    }
+
+    /// Returns what the model of a session should know.
+    pub(crate) async fn guide(
+        &self,
+        tenant: &str,
+        session: &str,
+        query: GuidanceQuery,
+    ) -> Result<Guidance, Unavailable> {
+        self.ask(tenant, |warden, then| warden.guide(session.to_owned(), query, then)).await
     }
 
     /// Ends a session that is too many for the memory, and returns what it leaves unmet.

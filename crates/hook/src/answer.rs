@@ -2,6 +2,7 @@
 
 use lictor_event::{Event, Kind};
 use lictor_judge::finding::Finding;
+use lictor_judge::guidance::{Obligation, write_note};
 use lictor_logic::Time;
 use lictor_warden::{RefusedInput, Warden, WardenError};
 
@@ -23,13 +24,17 @@ pub fn answer_call(
     if call.hook == Hook::PostToolUse {
         settle_approval(call, warden, now)?;
     }
-    let decision = match &call.event {
+    let before = warden.obligations(&call.session)?;
+    let mut decision = match &call.event {
         Some(event) => {
             let capabilities = client.capabilities(call.hook, options);
             Some(HookDecision::from_answer(&warden.decide_within(capabilities, event, Some(now))?))
         }
         None => None,
     };
+    if let Some(decision) = &mut decision {
+        tell_owed(client, call, &before, decision, warden, now)?;
+    }
     Ok(match (call.hook, &decision) {
         (Hook::Stop, _) => return answer_stop(call, decision.as_ref(), warden, now),
         (_, None) => HookReply::empty(),
@@ -81,6 +86,36 @@ fn settle_approval(call: &HookCall, warden: &mut Warden, now: Time) -> Result<()
     approval.id = Some(id);
     approval.more.insert("by", "the user");
     warden.decide(&approval, Some(now)).map(drop)
+}
+
+/// Adds the open obligations to what the model reads: all with a prompt of the user, and at a call those that it opened.
+/// What a hook says stays in the conversation, so nothing is said twice between two prompts.
+fn tell_owed(
+    client: HookClient,
+    call: &HookCall,
+    before: &[Obligation],
+    decision: &mut HookDecision,
+    warden: &mut Warden,
+    now: Time,
+) -> Result<(), WardenError> {
+    let can_tell = match call.hook {
+        Hook::UserPromptSubmit | Hook::PostToolUse => true,
+        // Codex takes context before a call for a failure.
+        Hook::PreToolUse => client == HookClient::Claude,
+        _ => false,
+    };
+    if !can_tell || !matches!(decision.action.as_str(), "forward" | "steer") {
+        return Ok(());
+    }
+    let mut told = warden.obligations(&call.session)?;
+    if call.hook != Hook::UserPromptSubmit {
+        told.retain(|obligation| !obligation.is_among(before));
+    }
+    if let Some(note) = write_note(&told, &[]) {
+        decision.advise(&note);
+        warden.record_told(&told, now)?;
+    }
+    Ok(())
 }
 
 /// Answers a stop. The last message may violate a property, and the session may have open obligations: either keeps the

@@ -28,6 +28,14 @@ impl HookDecision {
         HookDecision { action, message, arguments, rewritten }
     }
 
+    /// Adds advice for the model to a decision that lets the step pass.
+    pub(crate) fn advise(&mut self, advice: &str) {
+        match self.action.as_str() {
+            "steer" => self.message = format!("{}\n\n{advice}", self.message),
+            _ => (self.action, self.message) = (Text::new("steer"), advice.to_owned()),
+        }
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         !matches!(self.action.as_str(), "forward" | "steer" | "redact")
     }

@@ -160,7 +160,13 @@ impl Judge {
         Ok(self.is_open(state, property))
     }
 
+    /// Whether the end of the session here would violate a property that has no deadlines.
     pub(crate) fn is_open(&mut self, state: &mut SessionState, property: usize) -> bool {
+        !self.prepared().formulas[property].is_timed && self.owes(state, property)
+    }
+
+    /// Whether the session owes something by a property, with a deadline or by its end.
+    pub(crate) fn owes(&mut self, state: &mut SessionState, property: usize) -> bool {
         let Some(id) = self.monitor(property).filter(|_| !state.is_lost(property)) else { return false };
         let is_open = match self.has_risk(&state.beliefs, property) {
             true => self.verdict_at_end(state, property, id) == Verdict::Violated,
@@ -169,7 +175,7 @@ impl Judge {
                     && self.group.end(&mut state.standing, id) == Verdict::Violated
             }
         };
-        if !is_open || self.prepared().formulas[property].is_timed {
+        if !is_open {
             return false;
         }
         // A property that owes something without any event owes it again as soon as it restarts. That is no new

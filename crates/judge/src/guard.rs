@@ -10,8 +10,10 @@
 
 mod ask;
 mod denial;
+mod guide;
 mod histories;
 mod numbers;
+mod objectives;
 mod pending;
 mod persons;
 mod preview;
@@ -31,7 +33,7 @@ pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal
 use crate::finding::Finding;
 pub use crate::label::person;
 use crate::observer::{Feed, FeedEntry};
-use crate::session::{Proposal, Session};
+use crate::session::Session;
 pub use crate::trail::SavedMoments;
 use crate::{Foresight, Judge};
 use lictor_event::annotator::Annotators;
@@ -39,6 +41,7 @@ use lictor_event::labeler::Labelers;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_policy::{Mode, Response};
+use objectives::{GuardProposal, PreparedChange, SessionObjectives};
 use pending::PendingEvent;
 pub use preview::Preview;
 pub use saved::SavedGuardSession;
@@ -159,6 +162,8 @@ struct GuardedSession {
     asked: u64,
     /// The events that questions may look back at. They are not saved.
     recent: VecDeque<Event>,
+    /// What differs from the properties of the policy; none for most sessions.
+    objectives: Option<Box<SessionObjectives>>,
 }
 
 impl Guard {
@@ -256,7 +261,7 @@ impl Guard {
     /// Advances the clock of one session. Its events may use another `clock` than the reviewers, who use `now`.
     pub fn tick_session(&mut self, name: &str, clock: Time, now: Time) -> (Vec<Finding>, Vec<Decision>) {
         let Some(guarded) = self.sessions.get_mut(name) else { return (Vec::new(), Vec::new()) };
-        let (late, expired) = (guarded.session.pass_time(&mut self.decider.judge, clock), guarded.expire(Some(now)));
+        let (late, expired) = (guarded.pass_time(&mut self.decider.judge, clock), guarded.expire(Some(now)));
         self.publish(&late, &expired);
         (late, expired)
     }
@@ -266,7 +271,7 @@ impl Guard {
     pub fn due(&self, name: &str) -> (Option<Time>, Option<Time>) {
         let Some(guarded) = self.sessions.get(name) else { return (None, None) };
         let waits = guarded.pending.iter().filter_map(|pending| pending.until).min();
-        (guarded.session.next_deadline(&self.decider.judge), waits)
+        (guarded.next_deadline(&self.decider.judge), waits)
     }
 
     /// Ends a session: returns the obligations it never met, and refuses its pending approvals. Obligations of a property
@@ -274,15 +279,15 @@ impl Guard {
     pub fn finish(&mut self, name: &str) -> (Vec<Finding>, Vec<Decision>) {
         let Some(mut guarded) = self.sessions.remove(name) else { return (Vec::new(), Vec::new()) };
         let refused: Vec<Decision> = guarded.pending.drain(..).map(|pending| pending.refused(Refusal::Ended)).collect();
-        let owed = guarded.session.find_evident_owed(&mut self.decider.judge);
+        let owed = guarded.find_owed(&mut self.decider.judge);
         self.publish(&owed, &refused);
         (owed, refused)
     }
 
     /// Returns the open obligations of a session: what [`finish`](Guard::finish) would find now. Nothing ends.
     pub fn owed(&mut self, name: &str) -> Vec<Finding> {
-        let Some(guarded) = self.sessions.get(name) else { return Vec::new() };
-        guarded.session.find_evident_owed(&mut self.decider.judge)
+        let Some(guarded) = self.sessions.get_mut(name) else { return Vec::new() };
+        guarded.find_owed(&mut self.decider.judge)
     }
 
     /// Whether an event waits for approval under this id.
@@ -310,7 +315,10 @@ impl Decider {
         let mut settled = guarded.expire(now);
         let gap = self.number(guarded, &event);
         let context = DecideContext { capabilities, now, received, waived: &[] };
-        let mut decision = self.judged(guarded, event, context);
+        let mut decision = match self.prepare_change(guarded, &event) {
+            None => self.judged(guarded, event, context),
+            Some(change) => self.judge_change(guarded, event, context, change),
+        };
         decision.claimed_time = claimed_time;
         let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.takes_effect();
         if is_answer && let Some(pending) = guarded.answered(&decision.event) {
@@ -318,7 +326,7 @@ impl Decider {
         }
         decision.settled = settled;
         decision.gap = gap;
-        guarded.session.keep(MAX_SESSION_MOMENTS);
+        guarded.keep(MAX_SESSION_MOMENTS);
         self.remember(guarded, &decision);
         decision
     }
@@ -326,12 +334,12 @@ impl Decider {
     fn begin(&mut self, name: &Text) -> GuardedSession {
         let session = Session::new(&mut self.judge, name.clone());
         let session = if self.options.content { session.showing_content() } else { session };
-        GuardedSession { session, pending: Vec::new(), next: None, asked: 0, recent: VecDeque::new() }
+        GuardedSession { session, pending: Vec::new(), next: None, asked: 0, recent: VecDeque::new(), objectives: None }
     }
 
     fn judged(&mut self, guarded: &mut GuardedSession, event: Event, context: DecideContext<'_>) -> Decision {
-        let proposal = guarded.session.make_proposal(&mut self.judge, &event);
-        let objections = objections(&proposal, context.waived);
+        let proposal = guarded.propose(&mut self.judge, &event);
+        let objections = objections(&proposal, guarded.objectives.as_deref(), context.waived);
         let mut decision = Decision::on(event, objections);
         match strongest(&decision.objections) {
             Response::Observe | Response::Warn => {
@@ -351,16 +359,43 @@ impl Decider {
         decision
     }
 
+    /// Decides on an event that changes the objectives of its session.
+    fn judge_change(
+        &mut self,
+        guarded: &mut GuardedSession,
+        event: Event,
+        context: DecideContext<'_>,
+        change: Result<PreparedChange, String>,
+    ) -> Decision {
+        let refuse = |event: Event, reason: String| {
+            let mut decision = Decision::on(event, Vec::new());
+            (decision.action, decision.message) = (Action::Block, Some(reason));
+            decision
+        };
+        let change = match change {
+            Ok(change) => change,
+            Err(reason) => return refuse(event, reason),
+        };
+        let decision = self.judged(guarded, event, context);
+        if !decision.action.takes_effect() {
+            return decision;
+        }
+        match self.complete_change(guarded, change) {
+            Ok(()) => decision,
+            Err(reason) => refuse(decision.event, reason),
+        }
+    }
+
     /// Makes the proposed event part of the accepted trace.
     fn accept(
         &mut self,
         guarded: &mut GuardedSession,
-        mut proposal: Proposal,
+        mut proposal: GuardProposal,
         context: DecideContext<'_>,
         decision: &mut Decision,
     ) {
-        proposal.note_received(context.received);
-        guarded.session.accept(&mut self.judge, proposal);
+        proposal.own.note_received(context.received);
+        guarded.accept(&mut self.judge, proposal);
         decision.step = Some(guarded.session.steps());
     }
 
@@ -378,8 +413,8 @@ impl Decider {
             decision.redactions = redactions;
             return;
         }
-        let proposal = guarded.session.make_proposal(&mut self.judge, &rewritten);
-        match strongest(&objections(&proposal, context.waived)) {
+        let proposal = guarded.propose(&mut self.judge, &rewritten);
+        match strongest(&objections(&proposal, guarded.objectives.as_deref(), context.waived)) {
             Response::Observe | Response::Warn | Response::Steer => {
                 self.accept(guarded, proposal, context, decision);
                 decision.action = Action::Redact;
@@ -451,25 +486,26 @@ fn strongest(objections: &[Objection]) -> Response {
 }
 
 /// Returns the objections to an event: what it would newly violate, and what is unknown.
-fn objections(proposal: &Proposal, waived: &[Text]) -> Vec<Objection> {
+fn objections(proposal: &GuardProposal, objectives: Option<&SessionObjectives>, waived: &[Text]) -> Vec<Objection> {
+    let (findings, doubts) = proposal.weigh(objectives);
     let response = |property: &lictor_policy::Property, response: Response| match property.mode {
         // A property in shadow mode only reports.
         Mode::Shadow => Response::Observe,
         Mode::Enforce if response == Response::Ask && waived.contains(&property.id) => Response::Observe,
         Mode::Enforce => response,
     };
-    let broken = proposal.findings.iter().map(|finding| {
+    let broken = findings.into_iter().map(|finding| {
         let property = Arc::clone(&finding.property);
         let response = match finding.decided {
             crate::finding::DecidedBy::Event => response(&property, property.respond),
             // Deadlines that had already passed are not the event's fault.
             crate::finding::DecidedBy::Deadline | crate::finding::DecidedBy::End => Response::Observe,
         };
-        Objection { property, response, why: Cause::Violation(Box::new(finding.clone())), waived_by: None }
+        Objection { property, response, why: Cause::Violation(Box::new(finding)), waived_by: None }
     });
-    let doubts = proposal.doubts.iter().map(|property| Objection {
-        response: response(property, property.unknown),
-        property: Arc::clone(property),
+    let doubts = doubts.into_iter().map(|property| Objection {
+        response: response(&property, property.unknown),
+        property,
         why: Cause::Unknown,
         waived_by: None,
     });

@@ -16,6 +16,7 @@ mod purpose_words;
 mod reach;
 mod record;
 mod record_plan;
+mod sketch;
 mod tool;
 mod values;
 mod whose;

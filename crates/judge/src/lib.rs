@@ -7,12 +7,14 @@ pub mod finding;
 mod foresight;
 mod grounds;
 pub mod guard;
+pub mod guidance;
 mod history_set;
 mod history_times;
 mod identity;
 mod label;
 mod missing;
 mod monitor_group;
+pub mod objective;
 pub mod observer;
 mod prepare;
 mod prepared;
@@ -27,9 +29,10 @@ mod trail;
 
 use std::sync::Arc;
 
-use lictor_logic::{Belief, CacheLimits, Chance, ChanceRange, Observation, Time, TraceState};
+use lictor_logic::{Belief, CacheLimits, Chance, ChanceRange, Fact, Observation, Time, TraceState};
 
 use crate::finding::Finding;
+use crate::guidance::{CallSketch, SettlingFact};
 use crate::identity::Identity;
 use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
@@ -39,7 +42,7 @@ pub use foresight::{Foresight, ForesightError};
 pub use history_times::HistoryTimes;
 use lictor_event::Event;
 use lictor_json::Text;
-use lictor_policy::{History, Policy, Problem, Property};
+use lictor_policy::{History, Policy, Problem, Property, Steering};
 use monitor_group::MonitorGroup;
 pub(crate) use monitor_group::{Restart, Violation, Violations};
 pub(crate) use prepared::{PreparedPolicy, Provers};
@@ -127,6 +130,16 @@ impl Judge {
         &self.prepared().name
     }
 
+    /// How the policy steers models.
+    pub fn steering(&self) -> Steering {
+        self.prepared().steering
+    }
+
+    /// The policy that it was compiled from.
+    pub(crate) fn base_policy(&self) -> &Policy {
+        &self.prepared().base
+    }
+
     pub(crate) fn prepared(&self) -> &Arc<PreparedPolicy> {
         &self.provers.prepared
     }
@@ -143,6 +156,22 @@ impl Judge {
         let notes = self.labeler.label(&self.provers.prepared.plan, &state.context, event, &mut labels);
         self.group.make_ready(&labels, event.time, &mut observation);
         LabeledEvent { notes, labels, observation }
+    }
+
+    /// Labels a call that is not made yet.
+    pub(crate) fn label_sketch(
+        &mut self,
+        state: &SessionState,
+        sketch: &CallSketch,
+        time: Option<Time>,
+        is_annotated: bool,
+    ) -> LabeledEvent {
+        let mut labels = std::mem::take(&mut self.labels);
+        let mut observation = std::mem::take(&mut self.observation);
+        let (plan, context) = (&self.provers.prepared.plan, &state.context);
+        self.labeler.label_sketch(plan, context, sketch, is_annotated, &mut labels);
+        self.group.make_ready(&labels, time, &mut observation);
+        LabeledEvent { notes: Notes::default(), labels, observation }
     }
 
     /// Takes back buffers for the next event.
@@ -202,6 +231,27 @@ impl Judge {
     /// Returns the next deadline of a session.
     pub(crate) fn deadline(&self, state: &SessionState) -> Option<Time> {
         self.group.deadline(&state.standing)
+    }
+
+    /// Returns the next deadline of one property of a session.
+    pub(crate) fn deadline_of(&self, state: &SessionState, property: usize) -> Option<Time> {
+        self.group.deadline_of(&state.standing, self.monitor(property)?)
+    }
+
+    /// Returns what must still hold of a property, in words, and the facts that settle it, each alone or all of them.
+    pub(crate) fn describe_obligation(
+        &mut self,
+        state: &mut SessionState,
+        property: usize,
+    ) -> Option<(String, Vec<SettlingFact>, bool)> {
+        let id = self.monitor(property)?;
+        let (words, facts, takes_all) = self.group.describe_obligation(&mut state.standing, id)?;
+        let called_by = &self.prepared().called_by;
+        let settling = |fact: Fact| {
+            let tools = called_by.get(&*fact.name).cloned().unwrap_or_default();
+            SettlingFact { fact: fact.to_string(), tools }
+        };
+        Some((words, facts.into_iter().map(settling).collect(), takes_all))
     }
 
     /// Returns the event labeled last, for the histories across sessions; `None` if no property needs them.

@@ -1,14 +1,17 @@
 //! Properties over the same history, advanced together by one engine.
 
 use lictor_logic::{
-    After, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
+    After, Atom, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
 };
-use lictor_logic::{MonitorSet, Time, TraceState, Value, Verdict};
+use lictor_logic::{Arena, Formula, MonitorSet, Node, Sentence, Term, Time, TraceState, Unary, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
 use crate::finding::DecidedBy;
-use crate::label::{Labels, Plan};
+use crate::label::{Labels, Plan, collect_atoms};
 use crate::trail::Trail;
+
+/// How many facts of an obligation are tried, whether they settle it.
+const MAX_SETTLING_FACTS: usize = 16;
 
 /// Properties over the same history.
 #[derive(Clone, Debug)]
@@ -233,6 +236,51 @@ impl MonitorGroup {
         Some((residual.to_string(), residual.english()))
     }
 
+    /// Returns what must still hold in words, and the facts of it that would settle it: each alone at the next event, or all
+    /// of them one after the other.
+    pub(super) fn describe_obligation(
+        &mut self,
+        standing: &mut TraceState,
+        id: MonitorId,
+    ) -> Option<(String, Vec<Fact>, bool)> {
+        let mut residual = self.watch.residual(standing, id)?;
+        let mut atoms = Vec::new();
+        collect_atoms(&residual.arena, residual.formula, true, &mut atoms);
+        let ground = |atom: Atom| {
+            let value = |term: &Term| match term {
+                Term::Value(value) => Some(value.clone()),
+                Term::Any | Term::Var(_) => None,
+            };
+            let values: Option<Vec<Value>> = atom.terms.iter().map(value).collect();
+            Some(Fact { name: atom.name, values: values?.into() })
+        };
+        let wanted = atoms.into_iter().filter(|(_, may_break)| !may_break);
+        let mut facts: Vec<Fact> = wanted.filter_map(|(atom, _)| ground(atom)).collect();
+        facts.sort_unstable();
+        facts.dedup();
+        facts.truncate(MAX_SETTLING_FACTS);
+        let mut settles = |facts: &[Fact]| {
+            let mut next = standing.clone();
+            for fact in facts {
+                self.watch.step(&mut next, &Facts { known: vec![fact.clone()], ..Facts::default() });
+            }
+            self.watch.end(&mut next, id) == Verdict::Satisfied
+        };
+        let alone: Vec<Fact> = facts.iter().filter(|fact| settles(std::slice::from_ref(fact))).cloned().collect();
+        let takes_all = alone.is_empty() && settles(&facts);
+        if takes_all {
+            // Without those that it does not take.
+            for place in (0..facts.len()).rev() {
+                let fact = facts.remove(place);
+                if !settles(&facts) {
+                    facts.insert(place, fact);
+                }
+            }
+        }
+        let facts = if takes_all { facts } else { alone };
+        Some((describe_owed(&mut residual), facts, takes_all))
+    }
+
     pub(crate) fn save(&self, standing: &TraceState) -> Snapshot {
         self.watch.snapshot(standing)
     }
@@ -247,10 +295,34 @@ impl MonitorGroup {
         Ok((standing, begun.iter().map(|monitor| self.properties[monitor.index()]).collect()))
     }
 
+    /// Returns the next deadline of one property.
+    pub(crate) fn deadline_of(&self, standing: &TraceState, id: MonitorId) -> Option<Time> {
+        if self.is_timed { self.watch.deadline_of(standing, id) } else { None }
+    }
+
     /// Returns the next deadline.
     pub(crate) fn deadline(&self, standing: &TraceState) -> Option<Time> {
         if self.is_timed { self.watch.deadline(standing) } else { None }
     }
+}
+
+/// Returns what a residual still asks for, in words. What must hold at every step, however long the trace is, is no
+/// obligation of it.
+fn describe_owed(residual: &mut Sentence) -> String {
+    fn is_standing(arena: &Arena, formula: Formula) -> bool {
+        match &arena[formula] {
+            Node::Unary(Unary::Always, ..) => true,
+            Node::Quantified(_, _, body) => is_standing(arena, *body),
+            _ => false,
+        }
+    }
+    let Sentence { arena, formula } = residual;
+    let owed: Vec<Formula> = match &arena[*formula] {
+        Node::And(parts) => parts.iter().copied().filter(|part| !is_standing(arena, *part)).collect(),
+        _ => Vec::new(),
+    };
+    let formula = if owed.is_empty() { *formula } else { arena.and(owed) };
+    arena.english(formula)
 }
 
 impl Violations {

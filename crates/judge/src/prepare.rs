@@ -9,6 +9,7 @@ use super::prepared::{PreparedPolicy, PropertyFormula};
 use crate::identity::Identity;
 use crate::label::{Plan, collect_names};
 use crate::risk::RiskGroup;
+use lictor_json::Text;
 use lictor_policy::{History, Policy, Problem, Property};
 
 /// The properties by the history they are judged over.
@@ -73,13 +74,31 @@ pub(super) fn prepare(
         name: policy.name.clone(),
         properties: policy.properties.clone(),
         suppressions: policy.suppressions.clone(),
+        steering: policy.steering,
+        base: policy.clone(),
         formulas,
         monitors,
         plan,
         wide,
         asked,
+        called_by: find_callers(policy),
     };
     Ok((prepared, groups, risks))
+}
+
+/// Returns the tools whose calls have a fact that the policy defines, by the fact. Names with `*` are left out.
+fn find_callers(policy: &Policy) -> BTreeMap<Text, Vec<Text>> {
+    let mut callers: BTreeMap<Text, Vec<Text>> = BTreeMap::new();
+    for definition in &policy.facts {
+        let triggers = definition.cases.iter().flat_map(|case| &case.on).filter(|it| it.kind == "tool_call");
+        for tool in triggers.filter_map(|trigger| trigger.tool.as_ref()).filter(|tool| !tool.contains('*')) {
+            let tools = callers.entry(definition.name.clone()).or_default();
+            if !tools.contains(tool) {
+                tools.push(tool.clone());
+            }
+        }
+    }
+    callers
 }
 
 /// Whether a formula has a node that matches.

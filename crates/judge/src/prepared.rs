@@ -1,6 +1,6 @@
 //! A compiled policy.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
@@ -8,7 +8,7 @@ use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
 use crate::identity::Identity;
 use crate::label::{NameId, Plan, collect_names};
 use lictor_json::Text;
-use lictor_policy::{Property, Suppression};
+use lictor_policy::{Policy, Property, Steering, Suppression};
 
 /// A compiled policy.
 #[derive(Debug)]
@@ -17,6 +17,9 @@ pub(crate) struct PreparedPolicy {
     pub(crate) name: Text,
     pub(crate) properties: Vec<Arc<Property>>,
     pub(crate) suppressions: Vec<Suppression>,
+    pub(crate) steering: Steering,
+    /// The policy itself, for properties that sessions get while they run.
+    pub(crate) base: Policy,
     pub(crate) formulas: Vec<PropertyFormula>,
     /// The monitor of each property in its monitor group.
     pub(crate) monitors: Vec<MonitorId>,
@@ -25,6 +28,8 @@ pub(crate) struct PreparedPolicy {
     pub(crate) wide: Vec<bool>,
     /// For each property, the names of the facts that it asks for.
     pub(crate) asked: Vec<Vec<NameId>>,
+    /// The tools whose calls have a fact that the policy defines, by the fact.
+    pub(crate) called_by: BTreeMap<Text, Vec<Text>>,
 }
 
 /// The formula of a property.

@@ -1,6 +1,7 @@
 //! One session of an agent, judged event by event, with its trail kept for witnesses.
 
 mod error;
+mod guidance;
 mod missing;
 mod proposal;
 mod saved;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use lictor_logic::{Time, TraceState};
 
 pub use error::SessionError;
+pub(crate) use guidance::is_blocking;
 pub use proposal::Proposal;
 pub use saved::SavedSession;
 pub use summary::{PropertySummary, SessionSummary};
@@ -57,6 +59,14 @@ impl Session {
     fn at(state: SessionState, trail: Trail, shows_content: bool) -> Session {
         let (spare, version) = (RefCell::default(), Version::default());
         Session { state, trail, shows_content, spare, is_torn: false, version, hypothesis: None }
+    }
+
+    /// Begins a session of another judge that continues this one: it has its name, its number of steps and what its labeler
+    /// remembers, and no events.
+    pub(crate) fn begin_beside(&self, judge: &mut Judge) -> Session {
+        let mut state = judge.start();
+        (state.steps, state.context) = (self.state.steps, self.state.context.clone());
+        Session { is_torn: self.is_torn, ..Session::at(state, Trail::of(self.name().clone()), self.shows_content) }
     }
 
     /// Lets witnesses show message texts and arguments, shortened. Without it no content leaves the session.

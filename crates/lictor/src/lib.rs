@@ -10,7 +10,7 @@ pub use lictor_event as event;
 pub use lictor_event::order;
 pub use lictor_json as json;
 pub use lictor_judge as judge;
-pub use lictor_judge::{decision, finding, guard, observer, session};
+pub use lictor_judge::{decision, finding, guard, guidance, objective, observer, session};
 pub use lictor_logic as logic;
 pub use lictor_policy as policy;
 pub use lictor_policy::{expression, glob, pack};

@@ -469,13 +469,21 @@ impl MonitorSet {
             return None;
         }
         let pairs = self.entries.iter().zip(&trace_state.states);
-        let ends = pairs.filter_map(|(entry, monitor_state)| match (entry, monitor_state.extended.as_deref()) {
-            (Some(entry), Some(ExtendedState::Point(point))) => {
-                entry.cache.deadline(&entry.monitor.compiled.skeleton, point)
-            }
-            (Some(_), Some(ExtendedState::Bindings(bindings))) => bindings.deadline(),
-            _ => None,
-        });
-        ends.min()
+        pairs.filter_map(|(entry, monitor_state)| find_deadline(entry.as_ref()?, monitor_state)).min()
+    }
+
+    /// Returns the next moment at which a tick may change the verdict of one monitor.
+    pub fn deadline_of(&self, trace_state: &TraceState, id: MonitorId) -> Option<Time> {
+        self.check_owner(trace_state);
+        find_deadline(self.entry(id)?, trace_state.states.get(id.index())?)
+    }
+}
+
+/// Returns the next moment at which a tick may change the verdict of a state.
+fn find_deadline(entry: &Entry, monitor_state: &MonitorState) -> Option<Time> {
+    match monitor_state.extended.as_deref()? {
+        ExtendedState::Point(point) => entry.cache.deadline(&entry.monitor.compiled.skeleton, point),
+        ExtendedState::Bindings(bindings) => bindings.deadline(),
+        ExtendedState::Data(..) | ExtendedState::Removed => None,
     }
 }

@@ -16,6 +16,7 @@ use lictor_decode::{McpExchange, Side};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, Capabilities, Decision};
+use lictor_judge::guidance::{Obligation, write_note};
 use lictor_logic::Time;
 use lictor_warden::{RefusedInput, Warden, WardenError};
 use serde_json::{Map, Value};
@@ -67,6 +68,8 @@ pub struct Relay {
     approvals: HashMap<Text, PendingApproval>,
     /// Whether the client supports elicitation.
     can_ask: bool,
+    /// The open obligations that the client was told of last.
+    told: Vec<Obligation>,
     /// The tool names of the list that the server is sending.
     listed: HashSet<Text>,
     /// Distinguishes the event ids of this connection from those of others in the session.
@@ -117,6 +120,7 @@ impl Relay {
             server_requests: HashMap::new(),
             approvals: HashMap::new(),
             can_ask: false,
+            told: Vec::new(),
             listed: HashSet::new(),
             nonce: RandomState::new().build_hasher().finish(),
             count: 0,
@@ -199,6 +203,26 @@ impl Relay {
             warden.decide(&self.stamp(event), Some(now))?;
         }
         Ok(())
+    }
+
+    /// Returns what the model should read of the open obligations, with the result of a call: those that it was not told
+    /// of before. A result stays in the conversation, so nothing is said twice.
+    fn write_owed(&mut self, step: &mut RelayStep<'_>) -> Option<String> {
+        let open = match step.warden.obligations(&self.options.session) {
+            Ok(open) => open,
+            Err(error) => {
+                step.note(format!("obligations are unknown: {error}"));
+                return None;
+            }
+        };
+        let told = std::mem::replace(&mut self.told, open);
+        let new: Vec<Obligation> = self.told.iter().filter(|open| !open.is_among(&told)).cloned().collect();
+        let note = write_note(&new, &[])?;
+        if let Err(error) = step.warden.record_told(&new, step.now) {
+            step.record_failure(&error);
+            return None;
+        }
+        Some(note)
     }
 
     /// Returns an id that no other event of the session has.

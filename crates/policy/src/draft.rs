@@ -9,7 +9,7 @@ use super::policy_text::PolicyText;
 use super::yaml::{self, YamlNode};
 use super::{
     Category, FactDefinition, LabelBudget, LabelerDefinition, Place, PredictSettings, Problems, Property, Purpose,
-    Response, Tool,
+    Response, Steering, Tool,
 };
 use lictor_json::{Json, Text};
 
@@ -20,6 +20,7 @@ mod pattern;
 mod predict;
 mod property;
 mod section;
+mod steering;
 mod tool;
 
 pub(super) use property::{PropertyChange, SuppressionDraft};
@@ -46,6 +47,7 @@ pub(super) struct Draft {
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
     pub(super) predict: Option<PredictSettings>,
+    pub(super) steering: Option<Steering>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) changes: Vec<PropertyChange>,
@@ -101,7 +103,7 @@ pub(super) struct PropertyDraft {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 15] = [
+const FILE_KEYS: [&str; 16] = [
     "lictor",
     "name",
     "uses",
@@ -112,6 +114,7 @@ const FILE_KEYS: [&str; 15] = [
     "labelers",
     "budget",
     "predict",
+    "steer",
     "facts",
     "properties",
     "change",
@@ -137,6 +140,7 @@ impl Draft {
             labelers: Vec::new(),
             budget: None,
             predict: None,
+            steering: None,
             facts: Vec::new(),
             properties: Vec::new(),
             changes: Vec::new(),
@@ -180,6 +184,7 @@ impl Draft {
         if role == TextOrigin::File {
             self.budget = fields.get("budget").map(|node| reader.read_budget(node));
             self.predict = fields.get("predict").and_then(|node| reader.read_predict(node));
+            self.steering = fields.get("steer").map(|node| reader.read_steering(node));
             self.changes = fields.get("change").map(|node| reader.read_changes(node)).unwrap_or_default();
             self.suppressions = fields.get("suppress").map(|node| reader.read_suppressions(node)).unwrap_or_default();
         }

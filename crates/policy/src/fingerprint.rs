@@ -59,6 +59,9 @@ impl Policy {
             let settings = PredictSettings { place: Place::default(), ..predict.clone() };
             names.push(join_line("predict", [format!("{settings:?}")]));
         }
+        if self.steering.is_active() {
+            names.push(join_line("steer", [format!("{:?}", self.steering)]));
+        }
         names.extend(self.facts.iter().map(write_fact));
         for it in &self.suppressions {
             let until = it.until.map(|date| date.to_string()).unwrap_or_default();

@@ -13,6 +13,7 @@ mod lint;
 mod load;
 mod merge;
 mod merged_draft;
+mod objective;
 pub mod pack;
 mod place;
 mod policy;
@@ -23,6 +24,7 @@ mod problem;
 mod property;
 mod resolver;
 mod shell;
+mod steering;
 mod tool_record;
 pub mod vocabulary;
 mod yaml;
@@ -38,6 +40,7 @@ pub use predict::{Intervention, PredictSettings, Undecided};
 pub use problem::{Problem, ProblemLevel, Problems};
 pub use property::{History, Mode, Property, Response, Severity};
 pub use resolver::{FileResolver, PageBase, ResolvedFile, Resolver};
+pub use steering::{ShieldMode, Steering};
 pub use tool_record::{RecordPurpose, ToolRecord, ToolRecordKind};
 
 /// The JSON Schema of policy files.

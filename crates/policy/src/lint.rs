@@ -7,6 +7,7 @@ mod effect;
 mod excuse;
 mod formula;
 mod name;
+mod steering;
 
 use std::ops::Range;
 
@@ -37,6 +38,7 @@ pub fn lint(policy: &Policy, today: Date) -> Problems {
     linter.check_effects(&parsed);
     linter.check_purposes();
     linter.check_categories();
+    linter.check_steering(&parsed);
     linter.check_expired_suppressions(today);
     if policy.properties.is_empty() {
         let place =

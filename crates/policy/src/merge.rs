@@ -256,6 +256,7 @@ impl<'a> Merger<'a> {
         merge_items(&mut merged.labelers, theirs.labelers, own.labelers, &mut conflicts);
         merged.budget = merged.budget.or(theirs.budget);
         merged.predict = merged.predict.take().or(theirs.predict);
+        merged.steering = merged.steering.or(theirs.steering);
         merge_items(&mut merged.facts, theirs.facts, own.facts, &mut conflicts);
         merge_items(&mut merged.properties, theirs.properties, own.properties, &mut conflicts);
         merged.suppressions.extend(theirs.suppressions);
@@ -321,6 +322,7 @@ impl<'a> Merger<'a> {
             labelers: merged.labelers,
             budget: merged.budget.unwrap_or_default(),
             predict: merged.predict,
+            steering: merged.steering.unwrap_or_default(),
             facts: merged.facts.into_iter().map(|defined| defined.definition).collect(),
             properties: merged.properties.into_iter().map(|stated| Arc::new(stated.property)).collect(),
             suppressions: merged.suppressions.into_iter().map(|(_, _, suppression)| suppression).collect(),

@@ -9,6 +9,7 @@ use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::policy::{Category, Purpose, Suppression, Tool};
 use crate::policy_text::PolicyText;
 use crate::predict::PredictSettings;
+use crate::steering::Steering;
 use lictor_json::Text;
 
 /// A policy text merged with everything it uses.
@@ -22,6 +23,7 @@ pub(super) struct MergedDraft {
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
     pub(super) predict: Option<PredictSettings>,
+    pub(super) steering: Option<Steering>,
     pub(super) facts: Vec<FactDraft>,
     pub(super) properties: Vec<PropertyDraft>,
     pub(super) suppressions: Vec<(PolicyText, Range<usize>, Suppression)>,
@@ -40,6 +42,7 @@ impl MergedDraft {
             labelers: draft.labelers,
             budget: draft.budget,
             predict: draft.predict,
+            steering: draft.steering,
             facts: draft.facts,
             properties: draft.properties,
             suppressions: suppressions.collect(),

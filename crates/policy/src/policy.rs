@@ -13,6 +13,7 @@ use crate::policy_text::PolicyText;
 use crate::predict::PredictSettings;
 use crate::problem::Problems;
 use crate::property::Property;
+use crate::steering::Steering;
 use crate::tool_record::ToolRecord;
 
 /// A policy, loaded and checked.
@@ -34,6 +35,8 @@ pub struct Policy {
     pub budget: LabelBudget,
     /// How violations are forecast, and what is done about them.
     pub predict: Option<PredictSettings>,
+    /// How the model is steered with each request.
+    pub steering: Steering,
     /// Facts beyond the built-in ones.
     pub facts: Vec<FactDefinition>,
     /// The properties that must hold.

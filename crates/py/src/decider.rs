@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::guard::{Capabilities, Decision, Guard, Preview, ReplyScores};
+use lictor::guidance::{Guidance, GuidanceQuery};
 use lictor::json::Json;
 use lictor_ledger::Ledger;
 use lictor_logic::Time;
@@ -105,6 +106,17 @@ impl Decider {
         match self {
             Decider::Forgetful(guard) => Ok(guard.score(session, replies)),
             Decider::Writing(writing) => writing.warden.score(session, replies).map_err(|error| error.to_string()),
+            Decider::Closed => Err(closed()),
+        }
+    }
+
+    /// Returns what the model of a session should know now; changes nothing.
+    pub(crate) fn guide(&mut self, session: &str, query: &GuidanceQuery, now: Time) -> Result<Guidance, String> {
+        match self {
+            Decider::Forgetful(guard) => Ok(guard.guide(session, query, Some(now))),
+            Decider::Writing(writing) => {
+                writing.warden.guide(session, query, Some(now)).map_err(|error| error.to_string())
+            }
             Decider::Closed => Err(closed()),
         }
     }

@@ -129,6 +129,7 @@ impl Exchange {
         options.hold_back = hold_back;
         options.judges_reply = judges_reply;
         options.interventions = core.predict();
+        options.steering = core.steering();
         let exchange = LocalExchange::new(api.unwrap_or(Api::Chat), new_id(), session.to_owned(), options);
         Exchange { core, session: session.to_owned(), api, is_harmless, exchange: Mutex::new(exchange) }
     }

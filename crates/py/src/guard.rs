@@ -7,8 +7,9 @@ use std::time::Duration;
 use lictor::event::Event;
 use lictor::finding::Finding;
 use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview, ReplyScores};
+use lictor::guidance::{Guidance, GuidanceQuery};
 use lictor::judge::Foresight;
-use lictor::policy::PredictSettings;
+use lictor::policy::{PredictSettings, Steering};
 use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, changes_texts};
 use lictor_logic::{Span, Time};
 use lictor_warden::RefusedInput;
@@ -36,6 +37,7 @@ pub(crate) struct GuardCore {
     writes: bool,
     changes_texts: bool,
     predict: Option<Arc<PredictSettings>>,
+    steering: Steering,
 }
 
 /// A guard, and the sessions of the model clients that it guards.
@@ -73,6 +75,10 @@ impl LocalDecider for Decider {
         Decider::score(self, session, replies)
     }
 
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String> {
+        Decider::guide(self, session, query, now())
+    }
+
     fn now(&self) -> Option<Time> {
         Some(now())
     }
@@ -105,6 +111,11 @@ impl GuardCore {
     /// Returns how replies with a bad forecast are replaced.
     pub(crate) fn predict(&self) -> Option<Arc<PredictSettings>> {
         self.predict.clone()
+    }
+
+    /// How the policy steers the model.
+    pub(crate) fn steering(&self) -> Steering {
+        self.steering
     }
 
     /// Locks the guard. Returns an error in a forked process that cannot get the lock.
@@ -164,10 +175,11 @@ impl GuardCore {
         let wanted = |policy: &Policy| {
             let (judge, loaded) = (policy.judge(), policy.policy());
             let foresight = Foresight::open(&judge, loaded).map_err(|problem| problem.to_string());
-            let settings = (changes_texts(loaded), loaded.predict.clone().map(Arc::new));
+            let settings = (changes_texts(loaded), loaded.steering, loaded.predict.clone().map(Arc::new));
             (judge, policy.fingerprint(), settings, policy.labelers(true), foresight)
         };
-        let (judge, fingerprint, (changes_texts, predict), labelers, foresight) = Policy::given(policy, wanted)?;
+        let (judge, fingerprint, settings, labelers, foresight) = Policy::given(policy, wanted)?;
+        let (changes_texts, steering, predict) = settings;
         let foresight = foresight.map_err(|problem| Error::Policy.with(problem))?;
         let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
         let guard = Guard::new(judge, options).labeled_by(labelers).foreseeing(foresight);
@@ -178,7 +190,7 @@ impl GuardCore {
         let decider = decider.map_err(|message| Error::Log.with(message))?;
         let writes = matches!(decider, Decider::Writing(_));
         let guarding = Arc::new(Mutex::new(GuardState { decider, sessions: LocalSessions::default() }));
-        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts, predict })
+        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts, steering, predict })
     }
 
     /// Returns the key that verifies the log.

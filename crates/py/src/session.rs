@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lictor::decode::LogRecord;
-use lictor::event::Event;
+use lictor::event::{Event, write_time};
 use lictor::finding::Finding;
+use lictor::guidance::CallSketch;
+use lictor::json::Json;
 use lictor::judge::Judge;
 use lictor::session::{Proposal as JudgeProposal, Session as JudgeSession, SessionError, SessionSummary};
 use pyo3::prelude::*;
@@ -226,6 +228,53 @@ impl Session {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let found = self.with(py, |session, judge| session.finish(judge));
         findings(py, &found.map_err(to_error)?)
+    }
+
+    /// Returns the open obligations, the nearest deadline first, as mappings with `property`, `says`, `open` (what must
+    /// still hold, in words), `due`, `remedy` and `settled_by` (facts that settle it alone).
+    fn obligations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let open = self.with(py, |session, judge| session.obligations(judge)).map_err(to_error)?;
+        let list = PyList::empty(py);
+        for obligation in &open {
+            let entry = PyDict::new(py);
+            entry.set_item("property", obligation.property.id.as_str())?;
+            entry.set_item("says", obligation.property.says.as_str())?;
+            entry.set_item("open", &obligation.residual)?;
+            entry.set_item("due", obligation.deadline.map(write_time))?;
+            entry.set_item("remedy", obligation.property.remedy.as_deref())?;
+            let facts: Vec<&str> = obligation.settled_by.iter().map(|settling| settling.fact.as_str()).collect();
+            entry.set_item("settled_by", facts)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// Returns the properties with `respond: block` that every call of a tool would break now, whatever its arguments
+    /// are. With `args`, only calls with these arguments count; the others may be anything.
+    ///
+    /// >>> from lictor import Policy, Session
+    /// >>> session = Session(Policy.parse('''
+    /// ... lictor: 1
+    /// ... name: shop
+    /// ... properties:
+    /// ...   - id: checked-first
+    /// ...     formula: always (tool_call("pay") implies once tool_call("check"))
+    /// ...     respond: block
+    /// ... '''))
+    /// >>> session.stopping("pay"), session.stopping("check")
+    /// (['checked-first'], [])
+    /// >>> session.observe({"kind": "tool_call", "tool": "check"})
+    /// []
+    /// >>> session.stopping("pay")
+    /// []
+    #[pyo3(signature = (tool, args = None))]
+    fn stopping(&self, py: Python<'_>, tool: &str, args: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+        let mut sketch = CallSketch::new(tool);
+        if let Some(Json::Object(known)) = args.map(value::to_json).transpose()? {
+            sketch.known = known.into_members();
+        }
+        let found = self.with(py, |session, judge| session.stopping(judge, &sketch, None)).map_err(to_error)?;
+        Ok(found.iter().map(|property| property.id.to_string()).collect())
     }
 
     /// Returns the verdicts of the session and the numbers of its steps, without content. With `at_end`, as if it ended

@@ -304,3 +304,45 @@ def test_tool_and_session_need_names(shop: Policy) -> None:
     with pytest.raises(TypeError, match="session is a string"):
         with guard.session(None):  # type: ignore[arg-type]
             pass
+
+
+def test_objective_is_added_changed_and_removed() -> None:
+    guard = Guard(Policy.parse(ASK))
+    mail = {"kind": "tool_call", "tool": "mail"}
+    assert guard.decide(mail).action is Action.FORWARD
+    guard.add_objective({"id": "no-mail", "formula": 'always !tool_call("mail")', "respond": "block"})
+    assert guard.decide(mail).action is Action.BLOCK
+    assert guard.decide(mail, session="other").action is Action.FORWARD
+    guard.change_objective("no-mail", respond="steer", priority=3)
+    assert guard.decide(mail).action is Action.STEER
+    guard.remove_objective("no-mail")
+    guard.remove_objective("ask-delete")
+    assert guard.decide(mail).action is Action.FORWARD
+    assert guard.decide({"kind": "tool_call", "tool": "delete"}).action is Action.FORWARD
+    with pytest.raises(lictor.PolicyError, match="no property `no-mail`"):
+        guard.remove_objective("no-mail")
+    with pytest.raises(lictor.PolicyError, match="did you mean `always`"):
+        guard.add_objective("{id: x, formula: alwyas y}")
+
+
+def test_session_tells_obligations_and_stopped_calls() -> None:
+    session = lictor.Session(
+        Policy.parse(
+            """
+lictor: 1
+name: s
+facts: {dollars: {on: tool_call(transfer), when: 'args.currency == "USD"'}}
+properties:
+  - {id: logged, says: Logged., formula: 'always (tool_call("sell") -> eventually tool_call("log"))', remedy: Log it.}
+  - {id: no-dollars, formula: always !dollars, respond: block}
+"""
+        )
+    )
+    assert session.obligations() == []
+    session.observe({"kind": "tool_call", "tool": "sell"})
+    [owed] = session.obligations()
+    assert (owed["property"], owed["remedy"], owed["due"]) == ("logged", "Log it.", None)
+    assert owed["settled_by"] == ['tool_call("log")']
+    assert session.stopping("transfer") == []
+    assert session.stopping("transfer", {"currency": "USD"}) == ["no-dollars"]
+    assert session.stopping("transfer", {"currency": "EUR"}) == []

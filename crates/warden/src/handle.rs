@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use lictor_event::Event;
 use lictor_judge::guard::{Guard, Preview, ReplyScores};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_logic::Time;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
@@ -161,6 +162,19 @@ impl WardenHandle {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Score(session, replies, Box::new(then))),
             Mode::Direct(direct) => direct.ask(|warden, _| warden.score(&session, &replies), then),
+        }
+    }
+
+    /// Returns [what the model of a session should know](Warden::guide).
+    pub fn guide(
+        &self,
+        session: String,
+        query: GuidanceQuery,
+        then: impl FnOnce(Result<Guidance, Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Guide(session, Box::new(query), Box::new(then))),
+            Mode::Direct(direct) => direct.ask(|warden, now| warden.guide(&session, &query, Some(now)), then),
         }
     }
 

@@ -11,6 +11,7 @@ use lictor_event::{Answer, Event};
 use lictor_json::Text;
 use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Cause, Decision, Guard, late_line};
+use lictor_judge::objective::ObjectiveChange;
 use lictor_ledger::{Draft, Payload};
 use lictor_logic::Value;
 use serde::{Deserialize, Serialize};
@@ -274,6 +275,19 @@ fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     body.insert("settles".into(), json!(decision.settles.is_some()));
     if !decision.event.answers.is_empty() {
         body.insert("answers".into(), decision.event.answers.iter().take(MAX_ANSWERS).map(describe_answer).collect());
+    }
+    // A change that took effect names a property of the session, and words that policies have.
+    if let Some((change, property)) =
+        ObjectiveChange::describe(&decision.event).filter(|_| decision.action.takes_effect())
+    {
+        let mut objective = json!({"change": change, "property": property.as_deref()});
+        for key in ["respond", "unknown", "severity", "priority"] {
+            let value = decision.event.more.get(key).filter(|_| change == "change");
+            if let Some(value) = value.and_then(|value| serde_json::from_str(&value.to_string()).ok()) {
+                objective[key] = value;
+            }
+        }
+        body.insert("objective".into(), objective);
     }
     if let Some(refusal) = &decision.refused {
         body.insert("refusal".into(), json!(refusal.name()));

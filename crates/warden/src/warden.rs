@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lictor_event::Event;
 use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Guard, Preview, ReplyScores};
+use lictor_judge::guidance::{Guidance, GuidanceQuery, Obligation};
 use lictor_judge::observer::{Feed, FeedEntry};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
@@ -239,6 +240,28 @@ impl Warden {
             }
             self.load_missing(&missing)?;
         }
+    }
+
+    /// Returns [what the model of a session should know](Guard::guide). Nothing is saved or recorded.
+    pub fn guide(&mut self, session: &str, query: &GuidanceQuery, now: Option<Time>) -> Result<Guidance, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.guide(session, query, now))
+    }
+
+    /// Returns the open obligations of a session that models are told of; none unless the policy steers by them.
+    pub fn obligations(&mut self, session: &str) -> Result<Vec<Obligation>, WardenError> {
+        if !self.guard.judge().steering().owed {
+            return Ok(Vec::new());
+        }
+        let query = GuidanceQuery { owed: true, ..GuidanceQuery::default() };
+        Ok(self.guide(session, &query, None)?.obligations)
+    }
+
+    /// Records which obligations a model was told of.
+    pub fn record_told(&mut self, told: &[Obligation], now: Time) -> Result<(), WardenError> {
+        let ids: Vec<&str> = told.iter().map(|obligation| obligation.property.id.as_str()).collect();
+        let body = [("type".to_owned(), Json::from("steered")), ("owed".to_owned(), ids.into())];
+        self.note(body.into_iter().collect(), Some(now))
     }
 
     /// Continues with another policy. In every session the properties with the same formula continue; the others begin

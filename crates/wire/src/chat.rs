@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions, and services that are compatible with it.
 
 mod correction;
+mod guidance;
 mod joined;
 mod reply;
 mod request;
@@ -9,10 +10,11 @@ mod streamed_choice;
 
 use std::sync::LazyLock;
 
-use lictor_json::{Json, Text};
+use lictor_json::{Json, JsonEdit, JsonPath, Text};
 
 use crate::fields::FieldTable;
 use crate::interface::Interface;
+use crate::offered_tool::OfferedTool;
 use crate::openai;
 use crate::refusal::WireRefusal;
 use crate::request_path::{RequestPath, Traffic};
@@ -57,6 +59,14 @@ impl Interface for Chat {
 
     fn read_hints(&self, body: &Json) -> SessionHints {
         SessionHints { user: openai::read_user(body), ..SessionHints::from_metadata(body) }
+    }
+
+    fn read_tool(&self, entry: &Json) -> Option<OfferedTool> {
+        guidance::read_tool(entry)
+    }
+
+    fn add_note(&self, body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)> {
+        guidance::add_note(body, note)
     }
 
     fn correct_request(&self, _request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {

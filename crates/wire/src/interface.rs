@@ -6,6 +6,7 @@
 use lictor_json::{Json, JsonEdit, JsonPath, Text};
 
 use crate::fields::FieldTable;
+use crate::offered_tool::OfferedTool;
 use crate::refusal::WireRefusal;
 use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
@@ -35,6 +36,18 @@ pub(crate) trait Interface: Sync {
     /// call. None where the vendor keeps no history, or the body has no place for them.
     fn answer_calls(&self, _body: &Json, _answers: &[(Text, String)]) -> Option<(JsonPath, JsonEdit)> {
         None
+    }
+
+    /// Returns the tool of an entry in the list of tools on offer.
+    fn read_tool(&self, entry: &Json) -> Option<OfferedTool>;
+
+    /// Returns the edit that adds a note for the model where the vendor takes instructions from, after everything else.
+    /// None if the body has no place for it.
+    fn add_note(&self, body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)>;
+
+    /// Returns the value of `tool_choice` for `auto` or `none`, in place of the present one.
+    fn choose(&self, word: &str, _before: Option<&Json>) -> Json {
+        word.into()
     }
 
     /// Returns the edits of a request that tell the model why its calls were denied, as the results of its tools: the

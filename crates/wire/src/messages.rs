@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 mod correction;
+mod guidance;
 mod joined;
 mod reply;
 mod request;
@@ -9,10 +10,11 @@ mod streamed_block;
 
 use std::sync::LazyLock;
 
-use lictor_json::{Json, Text};
+use lictor_json::{Json, JsonEdit, JsonPath, Text};
 
 use crate::fields::FieldTable;
 use crate::interface::Interface;
+use crate::offered_tool::OfferedTool;
 use crate::refusal::WireRefusal;
 use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
@@ -53,6 +55,18 @@ impl Interface for Messages {
         let mut hints = SessionHints::from_metadata(body);
         hints.user = hints.metadata.get("user_id").and_then(Json::as_str).map(Text::from);
         hints
+    }
+
+    fn read_tool(&self, entry: &Json) -> Option<OfferedTool> {
+        guidance::read_tool(entry)
+    }
+
+    fn add_note(&self, body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)> {
+        guidance::add_note(body, note)
+    }
+
+    fn choose(&self, word: &str, before: Option<&Json>) -> Json {
+        guidance::choose(word, before)
     }
 
     fn correct_request(&self, _request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {

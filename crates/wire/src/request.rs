@@ -10,11 +10,13 @@ use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, Text, edit_text, json_path};
 
 use crate::api::Api;
+use crate::offered_tool::OfferedTool;
 use crate::refusal::WireRefusal;
 use crate::request_parts::shape;
 use crate::ruling::Ruling;
 use crate::segment::{APPROVAL_RESPONSE, Segment};
 use crate::session_hints::SessionHints;
+use crate::shield::read_tools;
 use crate::unread::add_unread;
 
 /// The body of a request, read strictly.
@@ -78,6 +80,19 @@ impl Request {
     /// Whether the request carries the whole history; otherwise it continues one that the vendor keeps.
     pub fn carries_history(&self) -> bool {
         self.hints.previous_response.is_none() && self.hints.conversation.is_none()
+    }
+
+    /// Returns the tools that it offers to the model.
+    pub fn offered_tools(&self) -> Vec<OfferedTool> {
+        json::parse_str(&self.text).map_or_else(|_| Vec::new(), |value| read_tools(self.api.interface(), &value))
+    }
+
+    /// Returns a body of a request with a note for the model, where the vendor takes instructions from, after everything
+    /// else. None if it has no place for it. The note is no part of the history: the client never sees it.
+    pub fn with_note(api: Api, body: &[u8], note: &str) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(body).ok()?;
+        let edit = api.interface().add_note(&json::parse_str(text).ok()?, note)?;
+        Some(edit_text(text, &[edit])?.into_bytes())
     }
 
     /// Returns the body with some items changed, by their index. Every byte outside of the changed values stays as it

@@ -1,6 +1,7 @@
 //! OpenAI Responses.
 
 mod correction;
+mod guidance;
 mod item;
 mod replacement;
 mod reply;
@@ -14,6 +15,7 @@ use lictor_json::{Json, JsonEdit, JsonPath, Text};
 
 use crate::fields::FieldTable;
 use crate::interface::Interface;
+use crate::offered_tool::OfferedTool;
 use crate::openai;
 use crate::refusal::WireRefusal;
 use crate::request_path::{RequestPath, Traffic};
@@ -65,6 +67,14 @@ impl Interface for Responses {
 
     fn answer_calls(&self, body: &Json, answers: &[(Text, String)]) -> Option<(JsonPath, JsonEdit)> {
         request::answer_calls(body, answers)
+    }
+
+    fn read_tool(&self, entry: &Json) -> Option<OfferedTool> {
+        guidance::read_tool(entry)
+    }
+
+    fn add_note(&self, body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)> {
+        guidance::add_note(body, note)
     }
 
     fn correct_request(&self, request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {

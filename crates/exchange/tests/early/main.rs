@@ -13,6 +13,7 @@ use lictor_event::{Event, Kind};
 use lictor_exchange::{ExchangeOptions, LocalDecider, LocalExchange, LocalSessions, changes_texts};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Capabilities, Decision, Guard, GuardOptions, Preview};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_policy::{FileResolver, Policy, Response};
 use lictor_recognise::{PersonalData, Recogniser};
 use lictor_wire::Api;
@@ -40,6 +41,10 @@ impl LocalDecider for LateGuard {
 
     fn preview(&mut self, event: &Event) -> Result<Preview, String> {
         Ok(Preview { open_from: None, ..self.0.preview(event) })
+    }
+
+    fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String> {
+        LocalDecider::guide(&mut self.0, session, query)
     }
 
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {

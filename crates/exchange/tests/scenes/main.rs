@@ -43,6 +43,7 @@ impl Scene {
         options.previews_text = previews_text;
         options.hold_back = hold_back;
         options.interventions = policy.predict.clone().map(Arc::new);
+        options.steering = policy.steering;
         Scene { guard, sessions: LocalSessions::default(), options }
     }
 

@@ -57,6 +57,19 @@ pub(super) async fn event(gateway: &Arc<Gateway>, body: &Json) -> Result<Respons
     declare(gateway, &kind, body).await
 }
 
+/// Adds, removes or changes one property of a running session. A change that is not possible is answered with the reason.
+pub(super) async fn objective(gateway: &Arc<Gateway>, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
+    if body.text("session_name").is_none() && body.text("session").is_none() {
+        let message = "an objective belongs to one session: give `session_name`, or `session`";
+        return Err(ErrorResponse::new(400, "control.shape", message));
+    }
+    if ["add", "remove", "change"].iter().filter(|key| body.get(key).is_some()).count() != 1 {
+        return Err(ErrorResponse::new(400, "control.shape", "an objective has one of `add`, `remove` and `change`"));
+    }
+    only(body, &["add", "remove", "change", "respond", "unknown", "severity", "priority", "by"])?;
+    declare(gateway, "objective", body).await
+}
+
 fn only(body: &Json, known: &[&str]) -> Result<(), ErrorResponse> {
     let members =
         body.as_object().map(|object| object.iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default();

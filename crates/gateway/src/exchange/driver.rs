@@ -64,7 +64,8 @@ impl HttpExchange {
     pub(super) async fn handle_judged(&mut self, api: Api, judges_reply: bool, body: Incoming) -> Result<(), Stop> {
         let Some(bytes) = self.read_request(body).await? else { return Ok(()) };
         let config = &self.gateway.config;
-        let previews_text = self.gateway.judges.active().previews_text && !config.shadow;
+        let active = self.gateway.judges.active();
+        let previews_text = active.previews_text && !config.shadow;
         let mut options = ExchangeOptions::default();
         options.shadow = config.shadow;
         options.previews_text = previews_text;
@@ -76,6 +77,7 @@ impl HttpExchange {
         options.session_corrections = config.limits.session_corrections;
         options.judges_reply = judges_reply;
         options.interventions = self.gateway.judges.active().predict.clone();
+        options.steering = active.steering;
         let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
         let mut step = exchange.start();
@@ -144,6 +146,10 @@ impl HttpExchange {
                 let session = driver.session.clone();
                 Ok(StepResult::Scores(Box::new(self.gateway.judges.score(tenant, session, replies).await?)))
             }
+            ExchangeStep::Guide(query) => {
+                let guidance = self.gateway.judges.guide(tenant, &driver.session, *query).await?;
+                Ok(StepResult::Guidance(Box::new(guidance)))
+            }
             ExchangeStep::Ask(request) => {
                 Ok(StepResult::Approval(WaitingCall::new(tenant, *request).keep(&self.gateway).await?))
             }
@@ -152,6 +158,8 @@ impl HttpExchange {
             ExchangeStep::Note(record) => {
                 match record.get("type").and_then(serde_json::Value::as_str) {
                     Some("shown") => self.gateway.judges.note_shown(tenant, record).await?,
+                    // It becomes part of the record of the exchange.
+                    Some("steered") => self.account.is_steered(record),
                     _ => self.gateway.judges.note(tenant, record).await?,
                 }
                 Ok(StepResult::Done)
@@ -210,6 +218,9 @@ impl HttpExchange {
         metrics.corrections.fetch_add(counts.corrections - before.corrections, Ordering::Relaxed);
         metrics.candidates.fetch_add(counts.candidates - before.candidates, Ordering::Relaxed);
         metrics.replaced.fetch_add(counts.replaced - before.replaced, Ordering::Relaxed);
+        metrics.obligations_told.fetch_add(counts.obligations_told - before.obligations_told, Ordering::Relaxed);
+        metrics.tools_removed.fetch_add(counts.tools_removed - before.tools_removed, Ordering::Relaxed);
+        metrics.tools_named.fetch_add(counts.tools_named - before.tools_named, Ordering::Relaxed);
         metrics.stripped.fetch_add(counts.stripped - before.stripped, Ordering::Relaxed);
         let is_changed = counts.history_changed && !before.history_changed;
         metrics.histories_changed.fetch_add(u64::from(is_changed), Ordering::Relaxed);

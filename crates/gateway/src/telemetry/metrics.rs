@@ -127,6 +127,10 @@ pub(crate) struct Metrics {
     /// How many other replies were asked for because of a bad forecast, and how often one was taken.
     pub(crate) candidates: AtomicU64,
     pub(crate) replaced: AtomicU64,
+    /// Open obligations that models were told of, and tools that requests lost or that were named as unavailable.
+    pub(crate) obligations_told: AtomicU64,
+    pub(crate) tools_removed: AtomicU64,
+    pub(crate) tools_named: AtomicU64,
     /// Approvals that are pending, in all gateways over the store.
     pub(crate) approvals_waiting: AtomicU64,
     /// Approvals by what became of them.
@@ -237,6 +241,19 @@ impl Metrics {
             ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
             ("candidates_total", "counter", "Replies asked for because of a bad forecast.", &self.candidates),
             ("replaced_total", "counter", "Replies replaced by one with a better forecast.", &self.replaced),
+            ("obligations_told_total", "counter", "Open obligations that models were told of.", &self.obligations_told),
+            (
+                "tools_removed_total",
+                "counter",
+                "Tools taken out of requests because their calls would be stopped.",
+                &self.tools_removed,
+            ),
+            (
+                "tools_named_total",
+                "counter",
+                "Tools named as unavailable because their calls would be stopped.",
+                &self.tools_named,
+            ),
             ("approvals_waiting", "gauge", "Calls that wait for a reviewer.", &self.approvals_waiting),
             ("approvals_asked_total", "counter", "Calls that a reviewer was asked about.", &self.approvals_asked),
             ("approvals_allowed_total", "counter", "Calls that a reviewer allowed.", &self.approvals_allowed),

@@ -26,6 +26,7 @@ mod server;
 mod sessions;
 mod shopper;
 mod small_model;
+mod steering;
 mod strict;
 mod vendor;
 mod world;

@@ -13,7 +13,7 @@ impl Guard {
     pub fn miss(&mut self, name: &str, count: u64, next: Option<Time>) {
         let Guard { decider, sessions, .. } = self;
         let guarded = sessions.entry(Text::new(name)).or_insert_with_key(|name| Box::new(decider.begin(name)));
-        guarded.session.add_missing(&mut decider.judge, count, next);
+        guarded.add_missing(&mut decider.judge, count, next);
     }
 }
 
@@ -31,7 +31,7 @@ impl Decider {
         };
         let gap = Gap { cause, first, last, source: event.source.clone() };
         if cause == GapCause::Missing {
-            guarded.session.add_missing(&mut self.judge, gap.count(), event.time);
+            guarded.add_missing(&mut self.judge, gap.count(), event.time);
         }
         Some(gap)
     }

@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Action, Decision, Guard, Refusal, denial, objections, redact, strongest};
-use crate::session::Proposal;
+use super::{Action, Decision, Guard, Objection, Refusal, denial, objections, redact, strongest};
 use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_policy::Response;
@@ -34,8 +33,7 @@ impl Guard {
         let mut event = event.clone();
         self.annotators.annotate(std::slice::from_mut(&mut event));
         let event = &event;
-        let proposal = self.propose(event);
-        let objections = objections(&proposal, &[]);
+        let objections = self.propose(event);
         let response = strongest(&objections);
         let offence = redact::Offence::of(&objections);
         let mut masks: Vec<Range<usize>> = Vec::new();
@@ -91,23 +89,27 @@ impl Guard {
     /// Whether a property objects to an event with the text up to a place alone.
     fn objects_to_start(&mut self, event: &Event, end: usize) -> bool {
         let start = event.text.as_deref().and_then(|text| text.get(..end)).map(Text::from);
-        let proposal = self.propose(&Event { text: start, ..event.clone() });
-        strongest(&objections(&proposal, &[])) >= Response::Redact
+        strongest(&self.propose(&Event { text: start, ..event.clone() })) >= Response::Redact
     }
 
     /// Whether no property objects to an event without its violating parts.
     fn is_mended(&mut self, event: &Event, offence: &redact::Offence) -> bool {
         let (mended, _) = offence.redact(&self.decider.judge.prepared().plan.recogniser, event);
-        let proposal = self.propose(&mended);
-        strongest(&objections(&proposal, &[])) < Response::Redact
+        strongest(&self.propose(&mended)) < Response::Redact
     }
 
-    /// Returns what an event would newly violate.
-    fn propose(&mut self, event: &Event) -> Proposal {
+    /// Returns the objections to an event.
+    fn propose(&mut self, event: &Event) -> Vec<Objection> {
         let name = event.session.clone().unwrap_or_default();
-        match self.sessions.get(&name) {
-            Some(guarded) => guarded.session.make_proposal(&mut self.decider.judge, event),
-            None => self.decider.begin(&name).session.make_proposal(&mut self.decider.judge, event),
-        }
+        let mut begun;
+        let guarded = match self.sessions.get_mut(&name) {
+            Some(guarded) => guarded,
+            None => {
+                begun = self.decider.begin(&name);
+                &mut begun
+            }
+        };
+        let proposal = guarded.propose(&mut self.decider.judge, event);
+        objections(&proposal, guarded.objectives.as_deref(), &[])
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lictor_logic::Time;
 use serde::{Deserialize, Serialize};
 
+use super::objectives::{SavedObjectives, SessionObjectives};
 use super::pending::PendingEvent;
 use super::{Guard, GuardedSession};
 use crate::RestoreError;
@@ -25,6 +26,9 @@ pub struct SavedGuardSession {
     next: Option<i64>,
     #[serde(default, skip_serializing_if = "is_zero")]
     asked: u64,
+    /// What differs from the properties of the policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    objectives: Option<Box<SavedObjectives>>,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -73,7 +77,13 @@ impl Guard {
             }
         });
         let session = guarded.session.to_saved(&self.decider.judge, from);
-        let saved = SavedGuardSession { session, pending: pending.collect(), next: guarded.next, asked: guarded.asked };
+        let saved = SavedGuardSession {
+            session,
+            pending: pending.collect(),
+            next: guarded.next,
+            asked: guarded.asked,
+            objectives: guarded.objectives.as_ref().map(|objectives| Box::new(objectives.save())),
+        };
         Some((saved, guarded.session.moments()))
     }
 
@@ -102,8 +112,12 @@ impl Guard {
             let (id, asked, until) = (waiting.id.clone(), waiting.asked.clone(), waiting.until);
             pending.push(PendingEvent { id, event, asked, until });
         }
-        let guarded =
-            GuardedSession { pending, next: saved.next, asked: saved.asked, session, recent: VecDeque::new() };
+        let objectives = match &saved.objectives {
+            Some(saved) => Some(Box::new(SessionObjectives::restore(saved, &self.decider.judge)?)),
+            None => None,
+        };
+        let (next, asked, recent) = (saved.next, saved.asked, VecDeque::new());
+        let guarded = GuardedSession { pending, next, asked, session, recent, objectives };
         self.sessions.insert(guarded.session.name().clone(), Box::new(guarded));
         Ok(())
     }

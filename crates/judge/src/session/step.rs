@@ -204,7 +204,7 @@ impl Session {
     }
 
     /// Whether some event had, or may have had, a fact of that name.
-    fn may_have_fact(&self, judge: &Judge, name: &str) -> bool {
+    pub(super) fn may_have_fact(&self, judge: &Judge, name: &str) -> bool {
         judge.prepared().plan.id(name).is_some_and(|name| self.trail.may_have_fact(name))
     }
 

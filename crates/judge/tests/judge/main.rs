@@ -3,6 +3,8 @@
 mod categories;
 mod effects;
 mod foreign;
+mod guidance;
+mod objectives;
 mod ports;
 mod question_share;
 mod risks;

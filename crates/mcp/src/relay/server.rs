@@ -117,7 +117,8 @@ impl Relay {
         let forwarded = ForwardedMessage { from: Side::Server, method: &pending.method, size: bytes.len() };
         match step.decide(capabilities, &events, &forwarded) {
             MessageDecision::Pass { rewritten, advice } => {
-                let words = pending.advice.iter().chain(&advice).cloned().collect::<Vec<_>>().join("\n");
+                let owed = if pending.method == "tools/call" { self.write_owed(step) } else { None };
+                let words = pending.advice.iter().chain(&advice).chain(&owed).cloned().collect::<Vec<_>>().join("\n");
                 let mut given = None;
                 if let Some(event) = rewritten {
                     given = result.and_then(|result| tool_result::rewrite(&pending.method, result, &event));

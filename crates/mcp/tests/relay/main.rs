@@ -6,6 +6,7 @@ mod approval;
 mod bypass;
 mod definitions;
 mod forwarding;
+mod guidance;
 
 use std::sync::Arc;
 
@@ -41,8 +42,8 @@ struct Connection {
     now: i64,
 }
 
-fn open_warden(store: Arc<dyn Store>) -> Warden {
-    let policy = Policy::parse(POLICY, "tools", &FileResolver).unwrap().policy;
+fn open_warden(policy: &str, store: Arc<dyn Store>) -> Warden {
+    let policy = Policy::parse(policy, "tools", &FileResolver).unwrap().policy;
     let guard = Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default());
     let mut options = lictor_warden::WardenOptions::new(policy.fingerprint());
     options.max_sessions = 10;
@@ -55,9 +56,13 @@ impl Connection {
     }
 
     fn with_store(server: &str, store: Arc<dyn Store>) -> Connection {
+        Connection::with_policy(POLICY, server, store)
+    }
+
+    fn with_policy(policy: &str, server: &str, store: Arc<dyn Store>) -> Connection {
         let mut options = RelayOptions::new(server, "s");
         options.methods = vec!["vendor/hello".into()];
-        Connection { relay: Relay::new(options), warden: open_warden(store), now: 0 }
+        Connection { relay: Relay::new(options), warden: open_warden(policy, store), now: 0 }
     }
 
     fn client(&mut self, text: &str) -> Vec<OutgoingMessage> {

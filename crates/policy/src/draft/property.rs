@@ -93,7 +93,8 @@ impl PolicyReader<'_> {
         properties
     }
 
-    fn read_property(&mut self, node: &YamlNode) -> Option<PropertyDraft> {
+    /// Reads one property.
+    pub(crate) fn read_property(&mut self, node: &YamlNode) -> Option<PropertyDraft> {
         let keys = ["id", "says", "formula", "source", "remedy"];
         let fields = self.read_fields(node, "a property", &[&keys[..], &SETTING_KEYS].concat(), EXAMPLE);
         let id = self.require_key(node, &fields, "id", "give it a short name, such as `id: consent-first`");

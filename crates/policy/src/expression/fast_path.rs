@@ -23,6 +23,7 @@ impl ExprNode {
             ExprNode::Path(path) => {
                 let (event, scope) = (run.scope.event, run.scope);
                 match path.root {
+                    _ if path.is_unknown(scope) => BorrowedValue::Nothing,
                     Root::Args | Root::CallArgs => path.borrow_value(scope),
                     _ if !path.steps.is_empty() => BorrowedValue::Nothing,
                     Root::Tool => BorrowedValue::from_text(event.tool.as_ref()),

@@ -174,11 +174,17 @@ impl FieldPath {
         if let BorrowedValue::Json(json) = self.borrow_value(scope) {
             return Ok(CelValue::from(json));
         }
+        if self.is_unknown(scope) {
+            return Err(UnknownCause::Unrecorded.to_unknown(self.at));
+        }
         let mut value = self.root.read(scope, self.at)?;
         for step in &self.steps {
             value = match step.follow(value, self.at) {
                 Err(NoValue::Absent) if self.is_in_free_text(scope) => {
                     return Err(UnknownCause::FreeText.to_unknown(self.at));
+                }
+                Err(NoValue::Absent) if self.is_open(scope) => {
+                    return Err(UnknownCause::Unrecorded.to_unknown(self.at));
                 }
                 followed => followed?,
             };
@@ -188,11 +194,14 @@ impl FieldPath {
 
     /// Returns the value of a path through arguments by reference, if the fast path can.
     pub(super) fn borrow_value<'a>(&self, scope: &'a EvaluationScope<'a>) -> BorrowedValue<'a> {
+        if self.is_unknown(scope) {
+            return BorrowedValue::Nothing;
+        }
         let Some(mut json) = self.root.payload(scope).and_then(Arguments::value) else { return BorrowedValue::Nothing };
         for step in &self.steps {
             match step.find_in_json(json) {
                 Some(Some(found)) => json = found,
-                Some(None) if self.is_in_free_text(scope) => return BorrowedValue::Nothing,
+                Some(None) if self.is_in_free_text(scope) || self.is_open(scope) => return BorrowedValue::Nothing,
                 Some(None) => return BorrowedValue::Absent,
                 None => return BorrowedValue::Nothing,
             }
@@ -209,6 +218,21 @@ impl FieldPath {
             Root::CallArgs => scope.call.is_some_and(|call| call.has_free_text),
             _ => false,
         }
+    }
+
+    /// Whether a missing argument may be one of those that a sketch leaves open.
+    fn is_open(&self, scope: &EvaluationScope<'_>) -> bool {
+        scope.is_sketch && self.root == Root::Args
+    }
+
+    /// Whether nothing is known of its value, because the event is a sketch. Of the arguments only single ones are known.
+    pub(super) fn is_unknown(&self, scope: &EvaluationScope<'_>) -> bool {
+        scope.is_sketch
+            && match self.root {
+                Root::Kind | Root::Tool | Root::It => false,
+                Root::Args => self.steps.is_empty(),
+                _ => true,
+            }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct EvaluationScope<'a> {
     pub categories: Option<&'a [Text]>,
     /// The persons that the event is about; its own, unless they were computed.
     pub subjects: Option<&'a [Text]>,
+    /// Whether only the tool and some arguments of a call are known: everything else about the event is unknown.
+    pub is_sketch: bool,
     answer: OnceCell<Option<Json>>,
     words: OnceCell<Text>,
     outer: Option<&'a EvaluationScope<'a>>,
@@ -47,6 +49,7 @@ impl<'a> EvaluationScope<'a> {
             purposes: event.purposes.as_deref(),
             categories: event.categories.as_deref(),
             subjects: event.subjects.as_deref(),
+            is_sketch: false,
             answer: OnceCell::new(),
             words: OnceCell::new(),
             outer: None,
@@ -62,6 +65,7 @@ impl<'a> EvaluationScope<'a> {
             purposes: self.purposes,
             categories: self.categories,
             subjects: self.subjects,
+            is_sketch: self.is_sketch,
             answer: OnceCell::new(),
             words: OnceCell::new(),
             outer: Some(self),

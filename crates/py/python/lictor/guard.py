@@ -36,7 +36,7 @@ from typing import (
 from . import _lictor
 from .clients import wrap
 from .decisions import Decision
-from .errors import Denied, EventError, LogError, StateError, ToolError
+from .errors import Denied, EventError, LogError, PolicyError, StateError, ToolError
 from .findings import Finding
 from .report import Event, PolicyLike
 from .verdicts import Action
@@ -208,6 +208,54 @@ class Guard:
     def deny(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
         """Denies the pending call with this id; see :meth:`approve`."""
         return self.decide(_answer("denial", id, by), session)
+
+    # Objectives
+
+    def add_objective(self, property: Union[Mapping[str, Any], str], *, session: Optional[str] = None) -> Decision:
+        """Adds a property to a running session: a mapping, or YAML, as an entry of `properties` in a policy.
+
+        It begins with the next event; earlier events do not count. Only this session has it. Raises
+        :class:`PolicyError` if it cannot be added.
+
+        >>> import lictor
+        >>> guard = lictor.Guard("agent-safety")
+        >>> guard.add_objective({"id": "no-mail", "formula": 'always !tool_call("mail")', "respond": "block"}).action
+        <Action.FORWARD: 'forward'>
+        >>> guard.decide({"kind": "tool_call", "tool": "mail"}).action
+        <Action.BLOCK: 'block'>
+        >>> guard.change_objective("no-mail", respond="warn").action
+        <Action.FORWARD: 'forward'>
+        >>> guard.decide({"kind": "tool_call", "tool": "mail"}).action
+        <Action.FORWARD: 'forward'>
+        """
+        text = property if isinstance(property, str) else json.dumps(dict(property))
+        return self._change({"add": text}, session)
+
+    def remove_objective(self, id: str, *, session: Optional[str] = None) -> Decision:
+        """Removes a property from a running session, from its next event on. Raises :class:`PolicyError` if the session
+        does not have it."""
+        return self._change({"remove": id}, session)
+
+    def change_objective(
+        self,
+        id: str,
+        *,
+        respond: Optional[str] = None,
+        unknown: Optional[str] = None,
+        severity: Optional[str] = None,
+        priority: Optional[int] = None,
+        session: Optional[str] = None,
+    ) -> Decision:
+        """Changes what a violation of a property leads to in a running session, and its rank: objections of a higher
+        `priority` come first. Raises :class:`PolicyError` if the change is not possible."""
+        given = {"respond": respond, "unknown": unknown, "severity": severity, "priority": priority}
+        return self._change({"change": id, **{key: value for key, value in given.items() if value is not None}}, session)
+
+    def _change(self, change: Mapping[str, Any], session: Optional[str]) -> Decision:
+        decision = self.decide({"kind": "objective", **change}, session)
+        if decision.action is Action.BLOCK:
+            raise PolicyError(decision.message or "the objective cannot be changed")
+        return decision
 
     def _tell(self, *decisions: Decision) -> None:
         for decision in decisions:

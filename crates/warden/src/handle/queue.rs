@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use lictor_event::Event;
 use lictor_judge::guard::{Guard, Preview, ReplyScores};
+use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_ledger::Draft;
 use lictor_logic::{Span, Time};
 use lictor_store::Change;
@@ -61,6 +62,7 @@ pub(super) enum Question {
     Open(Vec<Event>, ReplyCallback<Vec<(Event, OpenQuestions)>>),
     Preview(Box<Event>, ReplyCallback<Preview>),
     Score(String, Vec<Vec<Event>>, ReplyCallback<ReplyScores>),
+    Guide(String, Box<GuidanceQuery>, ReplyCallback<Guidance>),
     ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
     Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
     Close,
@@ -143,6 +145,12 @@ fn work(
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
                     then(warden.score(&session, &replies).map_err(Arc::new));
+                }
+                Question::Guide(session, query, then) => {
+                    if batch.is_about(Some(&session)) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    then(warden.guide(&session, &query, Some(clock())).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
                     std::mem::take(&mut batch).answer(warden, clock());

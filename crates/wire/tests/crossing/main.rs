@@ -5,6 +5,7 @@
 mod beside;
 mod calls;
 mod drive;
+mod guidance;
 mod history;
 mod made;
 mod masks;

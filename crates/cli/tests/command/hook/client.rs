@@ -193,3 +193,30 @@ fn project_without_policy_stops_dangerous_commands() {
         }
     }
 }
+
+#[test]
+fn owed_obligation_is_told_once_and_with_prompts() {
+    for client in CLIENTS {
+        let project = Project::new(client);
+        let policy = project.path().join("lictor.yaml");
+        let steered =
+            std::fs::read_to_string(&policy).unwrap().replace("name: coding\n", "name: coding\nsteer: owed\n");
+        std::fs::write(&policy, steered).unwrap();
+        let said = project.ask(&project.before_call("c1", "Edit", json!({})));
+        let result = project.ask(&project.after_call("c1", "Edit", json!("done")));
+        // Codex takes no context before a call, and the result opens nothing new.
+        assert_eq!(
+            said.output.contains("tested: What was edited is tested."),
+            client == "claude",
+            "{client}: {said:?}"
+        );
+        assert!(result.is_silent(), "{client}: {result:?}");
+        let said = project.ask(&project.input("UserPromptSubmit", json!({"prompt": "go on"}))).specific();
+        let context = said["additionalContext"].as_str().unwrap();
+        assert!(context.contains("Still to be done") && context.contains("what to do: Run the tests."), "{context}");
+        assert!(project.ask(&project.before_call("c2", "Test", json!({}))).is_silent());
+        assert!(project.ask(&project.input("UserPromptSubmit", json!({"prompt": "go on"}))).is_silent());
+        let steered = project.records().iter().filter(|record| record["body"]["type"] == "steered").count();
+        assert_eq!(steered, if client == "claude" { 2 } else { 1 });
+    }
+}

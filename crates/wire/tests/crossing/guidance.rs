@@ -1,0 +1,116 @@
+//! Tools that are taken out of requests, and notes for the model.
+
+use lictor_json::{Json, parse, parse_str};
+use lictor_wire::{Api, Request, ToolRemoval};
+
+fn removal(tools: &[&str], values: &[(&str, &str, &str)]) -> ToolRemoval {
+    ToolRemoval {
+        tools: tools.iter().map(|tool| (*tool).into()).collect(),
+        values: values
+            .iter()
+            .map(|(tool, argument, value)| ((*tool).into(), (*argument).into(), parse_str(value).unwrap()))
+            .collect(),
+    }
+}
+
+/// The body before, what is removed, the body after, and the tools that the model should be told of.
+type RemovalCase = (Api, &'static str, ToolRemoval, &'static str, &'static [&'static str]);
+
+#[test]
+fn removed_tools_leave_a_valid_request() {
+    let cases: Vec<RemovalCase> = vec![
+        (
+            Api::Chat,
+            r#"{"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"b"}}], "n": 1.50}"#,
+            removal(&["a"], &[]),
+            r#"{"tools":[{"type":"function","function":{"name":"b"}}], "n": 1.50}"#,
+            &[],
+        ),
+        (
+            Api::Chat,
+            r#"{"functions":[{"name":"a"},{"name":"b"}],"function_call":{"name":"a"}}"#,
+            removal(&["a"], &[]),
+            r#"{"functions":[{"name":"b"}],"function_call":"auto"}"#,
+            &["a"],
+        ),
+        (
+            Api::Chat,
+            r#"{"tools":[{"type":"function","function":{"name":"a"}}]}"#,
+            removal(&["a"], &[]),
+            r#"{"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":"none"}"#,
+            &["a"],
+        ),
+        (
+            Api::Chat,
+            r#"{"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"b"}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"a"}}]}}}"#,
+            removal(&["a"], &[]),
+            r#"{"tools":[{"type":"function","function":{"name":"b"}}],"tool_choice":"none"}"#,
+            &["a"],
+        ),
+        (
+            Api::Messages,
+            r#"{"tools":[{"name":"a","input_schema":{}},{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"any"}}"#,
+            removal(&["a", "bash"], &[]),
+            r#"{"tools":[{"type":"bash_20250124","name":"bash"}],"tool_choice":{"type":"any"}}"#,
+            &[],
+        ),
+        (
+            Api::Messages,
+            r#"{"tools":[{"name":"a","input_schema":{}}],"tool_choice":{"type":"tool","name":"a"}}"#,
+            removal(&["a"], &[]),
+            r#"{"tools":[{"name":"a","input_schema":{}}],"tool_choice":{"type":"none"}}"#,
+            &["a"],
+        ),
+        (
+            Api::Responses,
+            r#"{"tools":[{"type":"function","name":"a","parameters":{"properties":{"x":{"enum":["p", "q"]},"y":{"const":1},"z":{}},"required":["x"]}}]}"#,
+            removal(&[], &[("a", "x", "\"q\""), ("a", "y", "1"), ("b", "x", "\"p\"")]),
+            r#"{"tools":[{"type":"function","name":"a","parameters":{"properties":{"x":{"enum":["p"]},"z":{}},"required":["x"]}}]}"#,
+            &[],
+        ),
+    ];
+    for (api, before, removal, after, unanswered) in cases {
+        let shielded = removal.apply(api, before.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(shielded.body).unwrap(), after);
+        assert_eq!(shielded.unanswered, unanswered, "{before}");
+    }
+}
+
+#[test]
+fn offered_tools_have_their_listed_values() {
+    let body = r#"{"model":"m","messages":[],"max_tokens":1,"tools":[{"type":"web_search_20250305","name":"web_search"},
+        {"name":"a","input_schema":{"properties":{"x":{"enum":["p",2,null]},"y":{"enum":[{}]},"z":{"const":true},"w":{}},"required":["z"]}}]}"#;
+    let tools = Request::read(Api::Messages, body.as_bytes()).unwrap().offered_tools();
+    let [search, own] = &tools[..] else { panic!("{tools:?}") };
+    assert!(search.is_vendors && search.name == "web_search" && search.choices.is_empty());
+    let choices: Vec<(&str, usize, bool)> =
+        own.choices.iter().map(|it| (it.argument.as_str(), it.values.len(), it.is_required)).collect();
+    assert_eq!(choices, [("x", 3, false), ("z", 1, true)]);
+}
+
+#[test]
+fn note_fits_every_shape_or_none() {
+    let cases = [
+        (Api::Chat, r#"{"messages":"no list"}"#, None),
+        (Api::Messages, r#"{"system":5}"#, None),
+        (Api::Messages, r#"{"system":null}"#, Some(r#"{"system":"N"}"#)),
+        (Api::Messages, r#"{"system":""}"#, Some(r#"{"system":"N"}"#)),
+        (
+            Api::Responses,
+            r#"{"input":"hi","store":false}"#,
+            Some(r#"{"input":[{"role":"user","content":"hi"},{"role":"developer","content":"N"}],"store":false}"#),
+        ),
+        (
+            Api::Responses,
+            r#"{"input":[],"prompt":{"id":"p"}}"#,
+            Some(r#"{"input":[{"role":"developer","content":"N"}],"prompt":{"id":"p"}}"#),
+        ),
+        (Api::Responses, r#"{"input":5,"store":false}"#, None),
+        (Api::Responses, r#"{"input":"hi","instructions":""}"#, Some(r#"{"input":"hi","instructions":"N"}"#)),
+    ];
+    for (api, before, after) in cases {
+        let noted = Request::with_note(api, before.as_bytes(), "N");
+        let noted = noted.map(|body| parse(&body).unwrap());
+        assert_eq!(noted, after.map(|after| parse_str(after).unwrap()) as Option<Json>, "{before}");
+    }
+}
