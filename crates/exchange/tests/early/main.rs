@@ -4,6 +4,7 @@
 
 #[path = "../../../recognise/tests/recognise/samples.rs"]
 mod samples;
+mod short_answers;
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex};
