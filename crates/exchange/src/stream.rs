@@ -8,12 +8,11 @@ use bytes::Bytes;
 use lictor_event::{Event, Kind, MASK};
 use lictor_json::Text;
 use lictor_wire::{Mask, Reply, Ruling, SentItem, Stream, StreamAction, StreamLimits};
-use serde_json::json;
 
 use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
-use crate::ruling::{APOLOGY, denied_call};
-use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
+use crate::ruling::{APOLOGY, WITHHELD_TEXT, denied_call};
+use crate::step::{ExchangeEnd, ExchangeStep, ShownText, StepResult};
 
 /// How many bytes of already sent text are previewed with the next: the words that say what a number is come before it.
 const CONTEXT_BYTES: usize = 512;
@@ -343,12 +342,16 @@ impl Life {
         if leaving.is_empty() {
             return Ok(state.stream.mask(&[]));
         }
-        // The rest of the text is withheld. The reason is sent now: the decision on the whole text comes too late.
-        if let Some(message) = preview.message {
+        // The rest of the text is withheld. This is said now: the decision on the whole text comes too late.
+        if preview.message.is_some() {
             let withheld = state.withheld.entry(text).or_default();
             withheld.is_stopped = true;
             withheld.properties.extend(preview.properties);
-            return Ok(state.stream.stop(&format!("{MASK}\n\n{message}")));
+            // The blank before the first withheld word stays.
+            let rest = state.stream.text(text).get(leaving.start..).unwrap_or_default();
+            let blank = &rest[..rest.len() - rest.trim_start().len()];
+            let with = format!("{blank}{MASK}\n\n{WITHHELD_TEXT}");
+            return Ok(state.stream.stop(&with));
         }
         let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
         let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);
@@ -376,14 +379,14 @@ impl Life {
         if ruling.is_forward() {
             self.count(|counts| counts.changed += 1);
         }
-        let mut record = serde_json::Map::new();
-        record.insert("type".into(), json!("shown"));
-        record.insert("exchange".into(), json!(self.id));
-        record.insert("masked".into(), json!(withheld.masked));
-        record.insert("stopped".into(), json!(withheld.is_stopped));
-        record.insert("properties".into(), withheld.properties.iter().map(Text::as_str).collect());
-        record.insert("left".into(), json!(left));
-        self.perform(ExchangeStep::Note(record)).await?;
+        let shown = ShownText {
+            exchange: self.id.to_string(),
+            masked: withheld.masked,
+            is_stopped: withheld.is_stopped,
+            properties: withheld.properties.into_iter().collect(),
+            left,
+        };
+        self.perform(ExchangeStep::NoteShown(Box::new(shown))).await?;
         Ok(())
     }
 

@@ -8,7 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use lictor_event::labeler::Labelers;
 use lictor_event::{EXCHANGE, Event};
-use lictor_json::Json;
+use lictor_exchange::ShownText;
+use lictor_json::{Json, Text};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
 use lictor_label::open::{OpenOptions, open_labelers};
@@ -222,17 +223,14 @@ impl Judges {
 
     /// Records a text of which parts were withheld while it was streamed: the decision on the whole text came after that,
     /// and may say nothing of them.
-    pub(crate) async fn note_shown(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
-        let properties = body.get("properties").and_then(Value::as_array).into_iter().flatten();
-        let properties: Vec<&str> = properties.filter_map(Value::as_str).collect();
-        if !properties.is_empty() {
-            let is_stopped = body.get("stopped") == Some(&Value::Bool(true));
-            let action = if is_stopped { Action::Block } else { Action::Redact };
+    pub(crate) async fn note_shown(&self, tenant: &str, shown: &ShownText) -> Result<(), Unavailable> {
+        if !shown.properties.is_empty() {
+            let properties: Vec<&str> = shown.properties.iter().map(Text::as_str).collect();
+            let action = if shown.is_stopped { Action::Block } else { Action::Redact };
             self.metrics.shown(tenant, action, &properties);
-            let exchange = body.get("exchange").and_then(Value::as_str).unwrap_or_default();
-            self.journal.say(&self.metrics, "decision", shown_line(tenant, exchange, action, &properties));
+            self.journal.say(&self.metrics, "decision", shown_line(tenant, &shown.exchange, action, &properties));
         }
-        self.note(tenant, body).await
+        self.note(tenant, shown.record()).await
     }
 
     /// Writes a record that is no decision, as of an exchange.

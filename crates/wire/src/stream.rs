@@ -12,7 +12,7 @@ mod streamed_text;
 pub(crate) mod units;
 pub(crate) mod vendor;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use lictor_event::{Event, Kind};
@@ -61,8 +61,6 @@ pub struct Stream {
     opening_bytes: usize,
     /// Whether an event was read that does more than open the reply.
     has_begun: bool,
-    /// For each text, the part that arrived last.
-    parts: HashMap<usize, [Option<i64>; 3]>,
     has_split_word: bool,
 }
 
@@ -106,7 +104,6 @@ impl Stream {
             resumed: None,
             opening_bytes: 0,
             has_begun: false,
-            parts: HashMap::new(),
             has_split_word: false,
         }
     }
@@ -281,7 +278,7 @@ impl Stream {
         let number = |name: &str| payload.and_then(|payload| payload.get(name)).and_then(Json::as_i64);
         let part = ["index", "output_index", "content_index"].map(number);
         for TextPiece { unit, range, .. } in content.texts.iter().filter(|piece| !piece.range.is_empty()) {
-            let is_new = self.parts.insert(*unit, part).is_some_and(|before| before != part);
+            let is_new = self.units.note_part(*unit, part);
             let text = self.units.text(*unit);
             self.has_split_word |= is_new && is_split(&text[..range.start], &text[range.start..]);
         }

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use samples::{CARRIED, PROSE};
 
 /// The beginning of the message that takes the place of a denied text.
-const DENIED: &str = "This step was not carried out.";
+const DENIED: &str = "I am sorry, I cannot say that here.";
 
 /// The default of the gateway and of the Python package.
 const HOLD_BACK: usize = 256;

@@ -1,8 +1,11 @@
 //! Short answers are sent from their first byte: only text in which a match can begin waits.
 
-use lictor_exchange::changes_texts;
+use bytes::Bytes;
+use lictor_exchange::{ExchangeOptions, LocalExchange, LocalSessions, changes_texts};
+use lictor_wire::Api;
+use serde_json::json;
 
-use super::{compile, guard, packs, stream, words};
+use super::{compile, guard, packs, property, stream, words};
 
 /// Ordinary answers of an assistant.
 const ANSWERS: &[&str] = &[
@@ -102,4 +105,32 @@ fn short_answer_in_one_piece_is_divided() {
     let heard = stream(&policy, &mut guard(&policy, ""), &["Sure, your order is on its way to you, as of tod"]);
     assert_eq!(heard.after, ["Sure, your order is on its way to you, as of "]);
     assert_eq!(heard.whole, "Sure, your order is on its way to you, as of tod");
+}
+
+/// A text that is cut keeps the blank before the cut, and its reader is told so without the reasons of a policy.
+#[test]
+fn cut_text_keeps_blank_and_stays_polite() {
+    let policy = compile(&property("always !carries(\"email\")", "block"));
+    let pieces = ["Write", " to", " alice@example.com", " and wait for the answer, which may take a day."];
+    let heard = stream(&policy, &mut guard(&policy, ""), &pieces);
+    assert_eq!(heard.whole, "Write to [redacted]\n\nI am sorry, I cannot say that here.");
+}
+
+/// The chunk with the role is sent at once, even if the model may be asked again instead of sending its calls.
+#[test]
+fn opening_chunk_is_sent_before_any_text() {
+    let policy = compile("lictor: 1\nname: p\nuses: [gdpr]");
+    let mut guard = guard(&policy, "");
+    let mut options = ExchangeOptions::default();
+    options.previews_text = true;
+    options.hold_back = 256;
+    options.corrections = 2;
+    let mut sessions = LocalSessions::default();
+    let mut exchange = LocalExchange::new(Api::Chat, format!("{:032x}", 1), "s".to_owned(), options);
+    let request = json!({"model": "m", "messages": [{"role": "user", "content": "And?"}], "stream": true});
+    exchange.request((&mut sessions, &mut guard), Bytes::from(request.to_string())).unwrap();
+    let choices = json!([{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]);
+    let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices});
+    let chunk = Bytes::from(format!("data: {chunk}\n\n"));
+    assert_eq!(exchange.push((&mut sessions, &mut guard), chunk.clone()), chunk);
 }
