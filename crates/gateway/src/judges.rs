@@ -10,8 +10,8 @@ use lictor_event::labeler::Labelers;
 use lictor_event::{EXCHANGE, Event};
 use lictor_exchange::ShownText;
 use lictor_json::{Json, Text};
-use lictor_judge::Judge;
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, Preview};
+use lictor_judge::{EarlyRecogniser, Judge};
 use lictor_label::open::{OpenOptions, open_labelers};
 use lictor_ledger::Ledger;
 use lictor_policy::Policy;
@@ -54,6 +54,8 @@ pub(crate) struct Judges {
     active: RwLock<ActivePolicy>,
     /// Those who answer the questions of the active policy.
     labelers: RwLock<Labelers>,
+    /// Searches long texts for all judges.
+    recogniser: RwLock<EarlyRecogniser>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
     journal: Journal,
@@ -76,13 +78,15 @@ impl Judges {
         let options = options.asks(AskScope::Calls);
         let active = ActivePolicy::of(&policy);
         let labelers = RwLock::new(open(&policy)?);
+        let judge = judge(&policy)?;
+        let recogniser = RwLock::new(judge.early_recogniser());
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
         let is_shadow = warden.watches;
         let expired = Arc::new(Notify::new());
         for tenant in tenants {
             metrics.add_tenant(&tenant);
-            let guard = Guard::new(judge(&policy)?, options);
+            let guard = Guard::new(judge.fork(), options);
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
@@ -102,6 +106,7 @@ impl Judges {
             ledger,
             active: RwLock::new(active),
             labelers,
+            recogniser,
             options,
             metrics,
             journal,
@@ -168,9 +173,24 @@ impl Judges {
         Ok(Some(SavedDecisions { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
     }
 
+    /// Searches long texts of events for personal data without holding the warden, so that other sessions do not wait
+    /// for it.
+    async fn search_long_texts(&self, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+        let recogniser = self.recogniser.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if !events.iter().any(|event| recogniser.is_long(event)) {
+            return Ok(events);
+        }
+        let searched = tokio::task::spawn_blocking(move || {
+            events.iter().filter(|event| recogniser.is_long(event)).for_each(|event| recogniser.search(event));
+            events
+        });
+        searched.await.map_err(|error| Unavailable { reason: format!("recogniser: {error}") })
+    }
+
     /// Adds the answers of labelers to events of one session. They are asked without holding the warden, so that other
     /// sessions do not wait for them.
-    async fn label(&self, tenant: &str, mut events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+    async fn label(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+        let mut events = self.search_long_texts(events).await?;
         let labelers = self.labelers.read().unwrap_or_else(PoisonError::into_inner).clone();
         if labelers.is_empty() {
             return Ok(events);
@@ -254,10 +274,11 @@ impl Judges {
     pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
         let next = ActivePolicy::of(policy);
         let labelers = open(policy)?;
+        let judge = judge(policy)?;
         // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
-            ready.push((tenant, Guard::new(judge(policy)?, self.options)));
+            ready.push((tenant, Guard::new(judge.fork(), self.options)));
         }
         for (tenant, guard) in ready {
             let fingerprint = next.fingerprint.to_string();
@@ -265,6 +286,7 @@ impl Judges {
             changed.map_err(|unavailable| StartError::new(unavailable.reason))?;
         }
         *self.labelers.write().unwrap_or_else(PoisonError::into_inner) = labelers;
+        *self.recogniser.write().unwrap_or_else(PoisonError::into_inner) = judge.early_recogniser();
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }

@@ -3,6 +3,7 @@
 mod bulk;
 mod coverage;
 pub mod decision;
+mod early_recogniser;
 pub mod finding;
 pub mod guard;
 mod history_set;
@@ -33,6 +34,7 @@ use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
 pub use bulk::Follower;
 pub use coverage::{Coverage, PropertyGap};
+pub use early_recogniser::EarlyRecogniser;
 pub use history_times::HistoryTimes;
 use lictor_event::Event;
 use lictor_json::Text;
@@ -112,6 +114,11 @@ impl Judge {
     #[must_use]
     pub fn fork(&self) -> Judge {
         Judge::over(Arc::clone(self.prepared()), self.group.clone(), self.risks.clone(), self.shared.fork())
+    }
+
+    /// Returns a searcher for long texts that works without the judge. This judge and its forks know what it has found.
+    pub fn early_recogniser(&self) -> EarlyRecogniser {
+        EarlyRecogniser(Arc::clone(self.prepared()))
     }
 
     /// The properties, in the order of the policy.

@@ -113,7 +113,7 @@ fn cut_text_keeps_blank_and_stays_polite() {
     let policy = compile(&property("always !carries(\"email\")", "block"));
     let pieces = ["Write", " to", " alice@example.com", " and wait for the answer, which may take a day."];
     let heard = stream(&policy, &mut guard(&policy, ""), &pieces);
-    assert_eq!(heard.whole, "Write to [redacted]\n\nI am sorry, I cannot say that here.");
+    assert_eq!(heard.whole, "Write [redacted]\n\nI am sorry, I cannot say that here.");
 }
 
 /// The chunk with the role is sent at once, even if the model may be asked again instead of sending its calls.
