@@ -10,6 +10,9 @@ use blake3::Hasher;
 use crate::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
 
+/// How many bytes of small pieces are hashed at once.
+const MAX_BUFFERED_BYTES: usize = 4096;
+
 /// The hash of an event, a value, or a whole history.
 pub type ContentHash = [u8; 32];
 
@@ -18,7 +21,7 @@ pub type ContentHash = [u8; 32];
 /// Only the content that a model sees counts: the kind, the id, the text, the arguments and the result. Use
 /// [`hash_event`] where every field counts.
 pub fn extend_hash(before: &ContentHash, event: &Event) -> ContentHash {
-    let mut hash = Hasher::new();
+    let mut hash = HashInput::default();
     hash.update(before);
     add_text(&mut hash, event.kind.name());
     add_text(&mut hash, event.id.as_deref().unwrap_or_default());
@@ -32,15 +35,15 @@ pub fn extend_hash(before: &ContentHash, event: &Event) -> ContentHash {
     add_arguments(&mut hash, event.args.as_ref());
     add_value(&mut hash, event.result.as_ref().unwrap_or(&Json::Null));
     add_value(&mut hash, event.more.get("attachments").unwrap_or(&Json::Null));
-    hash.finalize().into()
+    hash.finish()
 }
 
 /// Returns the hash of a call: its tool and all its arguments.
 pub fn hash_call(event: &Event) -> ContentHash {
-    let mut hash = Hasher::new();
+    let mut hash = HashInput::default();
     add_text(&mut hash, event.tool.as_deref().unwrap_or_default());
     add_arguments(&mut hash, event.args.as_ref());
-    hash.finalize().into()
+    hash.finish()
 }
 
 /// Returns the hash of all fields of an event except its source.
@@ -69,7 +72,7 @@ pub fn hash_event(event: &Event) -> ContentHash {
         more,
         source: _,
     } = event;
-    let mut hash = Hasher::new();
+    let mut hash = HashInput::default();
     add_text(&mut hash, kind.name());
     for field in [session, agent, principal, id, tool, message, to] {
         add_option(&mut hash, field.as_ref(), |hash, field| add_text(hash, field));
@@ -91,23 +94,52 @@ pub fn hash_event(event: &Event) -> ContentHash {
     hash.update(&(facts.len() as u64).to_le_bytes());
     facts.iter().for_each(|fact| add_text(&mut hash, &fact.to_string()));
     add_object(&mut hash, more);
-    hash.finalize().into()
+    hash.finish()
 }
 
 /// Returns the hash of a value.
 pub fn hash_json(json: &Json) -> ContentHash {
-    let mut hash = Hasher::new();
+    let mut hash = HashInput::default();
     add_value(&mut hash, json);
-    hash.finalize().into()
+    hash.finish()
+}
+
+/// The bytes that are hashed. An event is many small pieces, and each would cost more than its bytes: they are joined.
+#[derive(Default)]
+struct HashInput {
+    /// The bytes that were not hashed yet.
+    buffer: Vec<u8>,
+    /// The state after the bytes before them, if there are any.
+    hasher: Option<Box<Hasher>>,
+}
+
+impl HashInput {
+    fn update(&mut self, bytes: &[u8]) {
+        if self.buffer.len() + bytes.len() > MAX_BUFFERED_BYTES {
+            let hasher = self.hasher.get_or_insert_default();
+            hasher.update(&self.buffer);
+            hasher.update(bytes);
+            self.buffer.clear();
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+    }
+
+    fn finish(mut self) -> ContentHash {
+        match &mut self.hasher {
+            Some(hasher) => hasher.update(&self.buffer).finalize().into(),
+            None => blake3::hash(&self.buffer).into(),
+        }
+    }
 }
 
 /// Adds a text after its length, so that no two sequences of texts hash alike.
-fn add_text(hash: &mut Hasher, text: &str) {
+fn add_text(hash: &mut HashInput, text: &str) {
     hash.update(&(text.len() as u64).to_le_bytes());
     hash.update(text.as_bytes());
 }
 
-fn add_value(hash: &mut Hasher, json: &Json) {
+fn add_value(hash: &mut HashInput, json: &Json) {
     match json {
         Json::Null => {
             hash.update(b"n");
@@ -132,7 +164,7 @@ fn add_value(hash: &mut Hasher, json: &Json) {
     }
 }
 
-fn add_object(hash: &mut Hasher, object: &Object) {
+fn add_object(hash: &mut HashInput, object: &Object) {
     hash.update(b"o");
     hash.update(&(object.len() as u64).to_le_bytes());
     let mut members: Vec<_> = object.iter().collect();
@@ -143,7 +175,7 @@ fn add_object(hash: &mut Hasher, object: &Object) {
     }
 }
 
-fn add_arguments(hash: &mut Hasher, args: Option<&Arguments>) {
+fn add_arguments(hash: &mut HashInput, args: Option<&Arguments>) {
     match args {
         None => {
             hash.update(&[0]);
@@ -160,14 +192,33 @@ fn add_arguments(hash: &mut Hasher, args: Option<&Arguments>) {
 }
 
 /// Adds whether a field is present, and its content.
-fn add_option<T>(hash: &mut Hasher, field: Option<T>, add: impl FnOnce(&mut Hasher, T)) {
+fn add_option<T>(hash: &mut HashInput, field: Option<T>, add: impl FnOnce(&mut HashInput, T)) {
     hash.update(&[u8::from(field.is_some())]);
     if let Some(field) = field {
         add(hash, field);
     }
 }
 
-fn add_texts<'a>(hash: &mut Hasher, names: impl ExactSizeIterator<Item = &'a str>) {
+fn add_texts<'a>(hash: &mut HashInput, names: impl ExactSizeIterator<Item = &'a str>) {
     hash.update(&(names.len() as u64).to_le_bytes());
     names.for_each(|name| add_text(hash, name));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_input_joins_pieces_of_any_size() {
+        for sizes in [&[0, 1, 8][..], &[4096], &[4095, 1, 1], &[10, 5000, 3, 4096, 7], &[1; 5000]] {
+            let mut input = HashInput::default();
+            let mut joined = Vec::new();
+            for (number, size) in sizes.iter().enumerate() {
+                let piece = vec![number as u8; *size];
+                input.update(&piece);
+                joined.extend(piece);
+            }
+            assert_eq!(input.finish(), ContentHash::from(blake3::hash(&joined)), "{} pieces", sizes.len());
+        }
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::stored_event::{read_event, write_event};
 
 /// A call that waits for a reviewer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     /// The session.
     pub session: String,

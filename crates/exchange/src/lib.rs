@@ -58,6 +58,6 @@ pub use memory::{ModelNote, SessionMemory};
 pub use notes::denial_note;
 pub use ruling::{denial, ruling};
 pub use step::{
-    DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
+    DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, ShownText, StepResult,
 };
 pub use texts::changes_texts;

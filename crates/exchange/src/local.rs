@@ -328,6 +328,10 @@ impl LocalExchange {
                 decider.note(record)?;
                 StepResult::Done
             }
+            ExchangeStep::NoteShown(shown) => {
+                decider.note(shown.record())?;
+                StepResult::Done
+            }
             ExchangeStep::Refuse { code, bytes } => {
                 decider.refuse(&code, &bytes, &self.id)?;
                 StepResult::Done

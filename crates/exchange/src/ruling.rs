@@ -25,7 +25,10 @@ const VENDOR_CALL: &str = "This step was not carried out: it would have to be ch
 /// who has no use for the reasons of a policy.
 pub(crate) const APOLOGY: &str = "I am sorry, I cannot do that here.";
 
-/// Returns the text that is sent in place of an event that is not forwarded.
+/// What the client reads instead of a text of the model: a person reads it.
+pub(crate) const WITHHELD_TEXT: &str = "I am sorry, I cannot say that here.";
+
+/// Returns the text that is sent in place of an event that is not forwarded, with the reasons.
 pub fn denial(decision: &Decision, approval: Option<&str>) -> String {
     let said = decision.message.as_deref().unwrap_or("This step was not carried out.");
     match approval {
@@ -34,12 +37,18 @@ pub fn denial(decision: &Decision, approval: Option<&str>) -> String {
     }
 }
 
-/// Returns the ruling on an event that was decided on. `approval` is the id by which a reviewer answers.
+/// Returns the ruling on an event that was decided on. `approval` is the id by which a reviewer answers. A denial that a
+/// person reads is short: the reasons are in the records.
 pub fn ruling(decision: &Decision, approval: Option<&str>) -> Ruling {
     match (decision.action, &decision.rewritten) {
         (Action::Forward | Action::Steer, _) => Ruling::Forward,
         (Action::Redact, Some(event)) => Ruling::Rewrite(event.clone()),
-        (Action::Redact | Action::Ask | Action::Block, _) => Ruling::Deny { text: denial(decision, approval) },
+        (Action::Redact | Action::Ask | Action::Block, _) => Ruling::Deny {
+            text: match decision.event.kind == Kind::AssistantMessage && approval.is_none() {
+                true => WITHHELD_TEXT.to_owned(),
+                false => denial(decision, approval),
+            },
+        },
     }
 }
 

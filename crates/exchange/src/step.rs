@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lictor_event::Event;
+use lictor_json::Text;
 use lictor_judge::guard::{Decision, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_policy::{PredictSettings, Steering};
 use lictor_wire::{SessionHints, UnknownFields};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::approval::ApprovalRequest;
 use crate::memory::SessionMemory;
@@ -95,6 +96,8 @@ pub enum ExchangeStep {
     LookUp(String),
     /// Write a record that is no decision: [`Done`](StepResult::Done).
     Note(Map<String, Value>),
+    /// Write a [record](ShownText::record) of what the client was shown of a text: [`Done`](StepResult::Done).
+    NoteShown(Box<ShownText>),
     /// Record a refusal of input that is no event: [`Done`](StepResult::Done).
     Refuse {
         /// The reason, for programs.
@@ -120,6 +123,38 @@ pub enum ExchangeStep {
     Abort(ExchangeFailure, Bytes),
     /// The exchange is over.
     Done(ExchangeEnd),
+}
+
+/// What the client was shown of a text, if that differs from the decision on the whole text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownText {
+    /// The id of the exchange.
+    pub exchange: String,
+    /// How many places were masked.
+    pub masked: usize,
+    /// Whether the rest of the text was withheld.
+    pub is_stopped: bool,
+    /// The properties that asked for it.
+    pub properties: Vec<Text>,
+    /// How many bytes were sent before the decision on the whole text.
+    pub left: usize,
+}
+
+impl ShownText {
+    /// Returns the record.
+    pub fn record(&self) -> Map<String, Value> {
+        let ShownText { exchange, masked, is_stopped, properties, left } = self;
+        let properties: Vec<&str> = properties.iter().map(Text::as_str).collect();
+        let members = [
+            ("type", json!("shown")),
+            ("exchange", json!(exchange)),
+            ("masked", json!(masked)),
+            ("stopped", json!(is_stopped)),
+            ("properties", json!(properties)),
+            ("left", json!(left)),
+        ];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
 }
 
 /// Events to decide on, in their order.

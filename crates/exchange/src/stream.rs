@@ -8,12 +8,11 @@ use bytes::Bytes;
 use lictor_event::{Event, Kind, MASK};
 use lictor_json::Text;
 use lictor_wire::{Mask, Reply, Ruling, SentItem, Stream, StreamAction, StreamLimits};
-use serde_json::json;
 
 use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
-use crate::ruling::{APOLOGY, denied_call};
-use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
+use crate::ruling::{APOLOGY, WITHHELD_TEXT, denied_call};
+use crate::step::{ExchangeEnd, ExchangeStep, ShownText, StepResult};
 
 /// How many bytes of already sent text are previewed with the next: the words that say what a number is come before it.
 const CONTEXT_BYTES: usize = 512;
@@ -47,6 +46,8 @@ pub(crate) struct StreamState {
 struct StreamOpening {
     /// The bytes of the upstream.
     received: Vec<u8>,
+    /// How many bytes were sent: those that only open a reply. Another stream can continue it.
+    sent: usize,
     /// The bytes for the client.
     unsent: Vec<u8>,
     /// Whether a call waits for a reviewer, which is no mistake of the model.
@@ -88,6 +89,12 @@ impl StreamState {
         self.stream.is_complete() && !self.was_torn
     }
 
+    /// Returns the id of the reply, if the client has its opening and nothing else of it.
+    fn opened_id(&self) -> Option<String> {
+        let opening = self.opening.as_ref().filter(|opening| opening.sent > 0)?;
+        (opening.sent == self.stream.opening_bytes()).then(|| self.stream.id().unwrap_or_default().to_owned())
+    }
+
     /// Whether the client has nothing of the stream, and it has nothing for the client.
     fn says_nothing(&self) -> bool {
         self.opening.is_some() && !self.stream.shows_anything() && self.denied.is_empty()
@@ -101,8 +108,12 @@ impl Life {
     pub(crate) async fn judge_stream(&self, before: &SessionMemory, mut request: Bytes) -> Result<ExchangeEnd, Stop> {
         let mut left = self.corrections_left(before);
         let mut denied: Option<StreamState> = None;
+        let mut opened: Option<String> = None;
         let (state, stopped) = loop {
             let mut state = self.open_stream(left);
+            if let Some(id) = &opened {
+                state.stream = state.stream.resume(id);
+            }
             let stopped = self.follow(before, &mut state).await;
             self.note_stripped(state.stream.stripped());
             // A correction that says nothing, or cannot be read, is none: the client gets the denial.
@@ -116,6 +127,7 @@ impl Life {
             match self.ask_again(&next).await? {
                 StepResult::Stream => {
                     self.replied.fetch_add(state.ruled, Ordering::Relaxed);
+                    opened = opened.or_else(|| state.opened_id());
                     (left, request, denied) = (left - 1, next, Some(state));
                 }
                 _ => break (state, stopped),
@@ -262,12 +274,18 @@ impl Life {
         Ok(())
     }
 
-    /// Sends bytes to the client, unless the model may be asked again instead of them.
-    async fn release(&self, before: &SessionMemory, state: &mut StreamState, bytes: Vec<u8>) -> Result<(), Stop> {
+    /// Sends bytes to the client, unless the model may be asked again instead of them. The first bytes may only open the
+    /// reply: the client gets them at once, and the rest of another stream can continue them.
+    async fn release(&self, before: &SessionMemory, state: &mut StreamState, mut bytes: Vec<u8>) -> Result<(), Stop> {
         match &mut state.opening {
             Some(opening) if !state.stream.shows_anything() => {
-                opening.unsent.extend_from_slice(&bytes);
-                return Ok(());
+                let opens = (state.stream.opening_bytes() - opening.sent).min(bytes.len());
+                let rest = bytes.split_off(opens);
+                opening.sent += opens;
+                opening.unsent.extend_from_slice(&rest);
+                if bytes.is_empty() {
+                    return Ok(());
+                }
             }
             Some(_) => self.send_opening(before, state).await?,
             None => {}
@@ -324,12 +342,16 @@ impl Life {
         if leaving.is_empty() {
             return Ok(state.stream.mask(&[]));
         }
-        // The rest of the text is withheld. The reason is sent now: the decision on the whole text comes too late.
-        if let Some(message) = preview.message {
+        // The rest of the text is withheld. This is said now: the decision on the whole text comes too late.
+        if preview.message.is_some() {
             let withheld = state.withheld.entry(text).or_default();
             withheld.is_stopped = true;
             withheld.properties.extend(preview.properties);
-            return Ok(state.stream.stop(&format!("{MASK}\n\n{message}")));
+            // The blank before the first withheld word stays.
+            let rest = state.stream.text(text).get(leaving.start..).unwrap_or_default();
+            let blank = &rest[..rest.len() - rest.trim_start().len()];
+            let with = format!("{blank}{MASK}\n\n{WITHHELD_TEXT}");
+            return Ok(state.stream.stop(&with));
         }
         let shifted = preview.masks.into_iter().map(|range| range.start + from..range.end + from);
         let touched = shifted.filter(|range| range.end > leaving.start && range.start < leaving.end);
@@ -357,14 +379,14 @@ impl Life {
         if ruling.is_forward() {
             self.count(|counts| counts.changed += 1);
         }
-        let mut record = serde_json::Map::new();
-        record.insert("type".into(), json!("shown"));
-        record.insert("exchange".into(), json!(self.id));
-        record.insert("masked".into(), json!(withheld.masked));
-        record.insert("stopped".into(), json!(withheld.is_stopped));
-        record.insert("properties".into(), withheld.properties.iter().map(Text::as_str).collect());
-        record.insert("left".into(), json!(left));
-        self.perform(ExchangeStep::Note(record)).await?;
+        let shown = ShownText {
+            exchange: self.id.to_string(),
+            masked: withheld.masked,
+            is_stopped: withheld.is_stopped,
+            properties: withheld.properties.into_iter().collect(),
+            left,
+        };
+        self.perform(ExchangeStep::NoteShown(Box::new(shown))).await?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use hmac::{Hmac, KeyInit, Mac};
 use hyper::HeaderMap;
+use lictor_wire::SessionHints;
 use sha2::{Digest, Sha256};
 
 /// The header by which an application names the session.
@@ -97,19 +98,6 @@ pub enum SessionSource {
     Traceparent,
     /// The end user: all requests of a user are one session.
     User,
-}
-
-/// What a body says about its session.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BodyHints<'a> {
-    /// The id of the session or of a conversation that the vendor keeps.
-    pub(crate) id: Option<&'a str>,
-    /// The end user.
-    pub(crate) user: Option<&'a str>,
-    /// The first message of the user, as a hash.
-    pub(crate) opening: Option<&'a [u8]>,
-    /// The response that the request continues.
-    pub(crate) previous: Option<&'a str>,
 }
 
 impl Origin {
@@ -217,13 +205,14 @@ impl Namer {
         self.mac.clone()
     }
 
-    /// Returns the session of a request: by the application's header, else an id in the body, else the sources that the
+    /// Returns the session of a request: by the application's header, else `id`, which the body has, else the sources that the
     /// configuration lists, else the conversation itself. A request that continues another has none here.
     pub(crate) fn session(
         &self,
         caller: &Caller,
         headers: &HeaderMap,
-        body: BodyHints<'_>,
+        id: Option<&str>,
+        hints: &SessionHints,
         sources: &[SessionSource],
     ) -> SessionKey {
         let named = |origin: Origin, id: Option<&str>| {
@@ -234,19 +223,19 @@ impl Namer {
         let listed = || {
             sources.iter().find_map(|source| match source {
                 SessionSource::Traceparent => named(Origin::Trace, trace_id(text(headers, "traceparent")?)),
-                SessionSource::User => named(Origin::User, body.user),
+                SessionSource::User => named(Origin::User, hints.user.as_deref()),
             })
         };
         // The principal tells two conversations apart that begin alike.
         let principal = caller.principal.as_deref().unwrap_or_default();
         let conversation = || {
-            let opening = body.opening.filter(|_| body.previous.is_none())?;
+            let opening = hints.opening.as_ref().filter(|_| hints.previous_response.is_none())?;
             named(Origin::History, Some(&format!("{}/{principal}", hex(opening))))
         };
         let by_principal =
             || SessionKey { name: self.name(caller, Origin::Principal, principal), origin: Origin::Principal };
         named(Origin::Header, in_header.as_deref())
-            .or_else(|| named(Origin::Body, body.id))
+            .or_else(|| named(Origin::Body, id))
             .or_else(listed)
             .or_else(conversation)
             .unwrap_or_else(by_principal)
@@ -304,26 +293,33 @@ mod tests {
     }
 
     fn session(fields: &[(&'static str, &str)], in_body: Option<&str>) -> SessionKey {
-        session_of(fields, BodyHints { id: in_body, ..BodyHints::default() }, &[SessionSource::Traceparent])
+        session_of(fields, in_body, &SessionHints::default(), &[SessionSource::Traceparent])
     }
 
-    fn session_of(fields: &[(&'static str, &str)], body: BodyHints<'_>, sources: &[SessionSource]) -> SessionKey {
+    fn session_of(
+        fields: &[(&'static str, &str)],
+        id: Option<&str>,
+        hints: &SessionHints,
+        sources: &[SessionSource],
+    ) -> SessionKey {
         let tenants = BTreeMap::from([(KeyHash::of("a1"), "a".to_owned()), (KeyHash::of("a2"), "a".to_owned())]);
         let headers = headers(fields);
-        Namer::new([7; 32]).session(&Caller::of(&headers, &tenants), &headers, body, sources)
+        Namer::new([7; 32]).session(&Caller::of(&headers, &tenants), &headers, id, hints, sources)
     }
 
     #[test]
     fn conversation_without_id_is_known_by_its_opening() {
-        let of = |opening: &[u8]| session_of(&[], BodyHints { opening: Some(opening), ..BodyHints::default() }, &[]);
-        assert_eq!(of(b"one"), of(b"one"));
-        assert_eq!(of(b"one").origin, Origin::History);
-        assert_ne!(of(b"one"), of(b"two"));
+        let hints = |opening: u8| SessionHints { opening: Some([opening; 32]), ..SessionHints::default() };
+        let of = |opening: u8| session_of(&[], None, &hints(opening), &[]);
+        assert_eq!(of(1), of(1));
+        assert_eq!(of(1).origin, Origin::History);
+        assert_ne!(of(1), of(2));
         let trace = ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-        let body = BodyHints { opening: Some(b"one"), user: Some("ann"), ..BodyHints::default() };
-        assert_eq!(session_of(&[trace], body, &[]), of(b"one"), "a trace and a user count only if listed");
-        assert_eq!(session_of(&[trace], body, &[SessionSource::Traceparent]).origin, Origin::Trace);
-        assert_eq!(session_of(&[trace], body, &[SessionSource::User]).origin, Origin::User);
+        let body = SessionHints { user: Some("ann".into()), ..hints(1) };
+        let session_of = |sources: &[SessionSource]| session_of(&[trace], None, &body, sources);
+        assert_eq!(session_of(&[]), of(1), "a trace and a user count only if listed");
+        assert_eq!(session_of(&[SessionSource::Traceparent]).origin, Origin::Trace);
+        assert_eq!(session_of(&[SessionSource::User]).origin, Origin::User);
     }
 
     #[test]
@@ -332,7 +328,7 @@ mod tests {
             let value = hyper::header::HeaderValue::from_bytes(value).unwrap();
             let headers = HeaderMap::from_iter([(SESSION_HEADER.parse().unwrap(), value)]);
             let caller = Caller::of(&headers, &BTreeMap::new());
-            Namer::new([7; 32]).session(&caller, &headers, BodyHints::default(), &[])
+            Namer::new([7; 32]).session(&caller, &headers, None, &SessionHints::default(), &[])
         };
         assert_eq!(name("Gespräch".as_bytes()).origin, Origin::Header);
         assert_ne!(name("Gespräch".as_bytes()), name("Gesprach".as_bytes()));

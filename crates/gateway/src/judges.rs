@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use lictor_event::{Answer, EXCHANGE, Event};
+use lictor_exchange::ShownText;
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, GuardOptions, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
-use lictor_judge::{Foresight, Judge};
+use lictor_judge::{EarlyRecogniser, Foresight, Judge};
 use lictor_label::calibrated::DriftStore;
 use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
 use lictor_ledger::Ledger;
@@ -59,6 +60,8 @@ pub(crate) struct Judges {
     drift_store: Arc<StoredDrift>,
     /// The labelers and facts whose drift was logged.
     drifted: Mutex<BTreeSet<(Text, Text)>>,
+    /// Searches long texts for all judges.
+    recogniser: RwLock<EarlyRecogniser>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
     journal: Journal,
@@ -82,13 +85,15 @@ impl Judges {
         let active = ActivePolicy::of(&policy);
         let drift_store = Arc::new(StoredDrift::new(Arc::clone(&store)));
         let labelers = RwLock::new(open(&policy, &drift_store)?);
+        let judge = judge(&policy)?;
+        let recogniser = RwLock::new(judge.early_recogniser());
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
         let is_shadow = warden.watches;
         let expired = Arc::new(Notify::new());
         for tenant in tenants {
             metrics.add_tenant(&tenant);
-            let guard = make_guard(&policy, options)?;
+            let guard = make_guard(judge.fork(), &policy, options)?;
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
@@ -110,6 +115,7 @@ impl Judges {
             labelers,
             drift_store,
             drifted: Mutex::default(),
+            recogniser,
             options,
             metrics,
             journal,
@@ -176,9 +182,24 @@ impl Judges {
         Ok(Some(SavedDecisions { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
     }
 
+    /// Searches long texts of events for personal data without holding the warden, so that other sessions do not wait
+    /// for it.
+    async fn search_long_texts(&self, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+        let recogniser = self.recogniser.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if !events.iter().any(|event| recogniser.is_long(event)) {
+            return Ok(events);
+        }
+        let searched = tokio::task::spawn_blocking(move || {
+            events.iter().filter(|event| recogniser.is_long(event)).for_each(|event| recogniser.search(event));
+            events
+        });
+        searched.await.map_err(|error| Unavailable { reason: format!("recogniser: {error}") })
+    }
+
     /// Adds the answers of labelers to events of one session. They are asked without holding the warden, so that other
     /// sessions do not wait for them.
-    async fn label(&self, tenant: &str, mut events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+    async fn label(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+        let mut events = self.search_long_texts(events).await?;
         let opened = self.opened();
         if opened.labelers.is_empty() {
             return Ok(events);
@@ -274,17 +295,14 @@ impl Judges {
 
     /// Records a text of which parts were withheld while it was streamed: the decision on the whole text came after that,
     /// and may say nothing of them.
-    pub(crate) async fn note_shown(&self, tenant: &str, body: Map<String, Value>) -> Result<(), Unavailable> {
-        let properties = body.get("properties").and_then(Value::as_array).into_iter().flatten();
-        let properties: Vec<&str> = properties.filter_map(Value::as_str).collect();
-        if !properties.is_empty() {
-            let is_stopped = body.get("stopped") == Some(&Value::Bool(true));
-            let action = if is_stopped { Action::Block } else { Action::Redact };
+    pub(crate) async fn note_shown(&self, tenant: &str, shown: &ShownText) -> Result<(), Unavailable> {
+        if !shown.properties.is_empty() {
+            let properties: Vec<&str> = shown.properties.iter().map(Text::as_str).collect();
+            let action = if shown.is_stopped { Action::Block } else { Action::Redact };
             self.metrics.shown(tenant, action, &properties);
-            let exchange = body.get("exchange").and_then(Value::as_str).unwrap_or_default();
-            self.journal.say(&self.metrics, "decision", shown_line(tenant, exchange, action, &properties));
+            self.journal.say(&self.metrics, "decision", shown_line(tenant, &shown.exchange, action, &properties));
         }
-        self.note(tenant, body).await
+        self.note(tenant, shown.record()).await
     }
 
     /// Writes a record that is no decision, as of an exchange.
@@ -308,10 +326,11 @@ impl Judges {
     pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
         let next = ActivePolicy::of(policy);
         let labelers = open(policy, &self.drift_store)?;
+        let judge = judge(policy)?;
         // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
-            ready.push((tenant, make_guard(policy, self.options)?));
+            ready.push((tenant, make_guard(judge.fork(), policy, self.options)?));
         }
         for (tenant, guard) in ready {
             let fingerprint = next.fingerprint.to_string();
@@ -320,6 +339,7 @@ impl Judges {
         }
         *self.labelers.write().unwrap_or_else(PoisonError::into_inner) = labelers;
         self.drifted.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.recogniser.write().unwrap_or_else(PoisonError::into_inner) = judge.early_recogniser();
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = next;
         Ok(())
     }
@@ -361,8 +381,7 @@ impl Judges {
 }
 
 /// Returns a guard for a policy, with the forecasts that the policy asks for.
-fn make_guard(policy: &Policy, options: GuardOptions) -> Result<Guard, StartError> {
-    let judge = judge(policy)?;
+fn make_guard(judge: Judge, policy: &Policy, options: GuardOptions) -> Result<Guard, StartError> {
     let foresight = Foresight::open(&judge, policy).map_err(|problem| StartError::new(problem.to_string()))?;
     Ok(Guard::new(judge, options).foreseeing(foresight))
 }

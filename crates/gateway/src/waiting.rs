@@ -22,19 +22,8 @@ use rows::ApprovalPage;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WaitingCall {
     pub(crate) tenant: String,
-    pub(crate) session: String,
-    /// The id by which the guard knows it.
-    pub(crate) id: String,
-    pub(crate) tool: Option<String>,
-    /// The arguments as they would be forwarded, for the reviewer.
-    pub(crate) args: Option<String>,
-    /// The hash of its tool and arguments.
-    pub(crate) call: String,
-    /// The call as it would be forwarded, if it was rewritten.
-    pub(crate) rewritten: Option<String>,
-    pub(crate) until: Option<String>,
-    /// The properties that the reviewer is asked about.
-    pub(crate) properties: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) request: ApprovalRequest,
 }
 
 /// The outcome of a reviewer's answer.
@@ -64,8 +53,7 @@ impl ApprovalOutcome {
 
 impl WaitingCall {
     pub(crate) fn new(tenant: &str, request: ApprovalRequest) -> WaitingCall {
-        let ApprovalRequest { session, id, tool, args, call, rewritten, until, properties } = request;
-        WaitingCall { tenant: tenant.to_owned(), session, id, tool, args, call, rewritten, until, properties }
+        WaitingCall { tenant: tenant.to_owned(), request }
     }
 
     /// Stores it, and returns the approval id. If no exchange stays open for approvals, a call that is made again while
@@ -99,7 +87,8 @@ impl WaitingCall {
     pub(crate) async fn list(gateway: &Gateway, after: Option<&str>) -> Result<(Vec<Value>, usize), Unavailable> {
         let page = WaitingCall::read_page(gateway, after.map(str::to_owned)).await?;
         let shown = page.waiting.into_iter().map(|(id, waiting)| {
-            let WaitingCall { tenant, session, tool, args, until, properties, .. } = waiting;
+            let WaitingCall { tenant, request } = waiting;
+            let ApprovalRequest { session, tool, args, until, properties, .. } = request;
             json!({
                 "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
                 "properties": properties,
@@ -132,7 +121,7 @@ impl WaitingCall {
         let namer = gateway.namer.clone();
         let mut page = gateway.sessions.blocking(move |store| rows::list(store, &namer, after)).await??;
         for (id, waiting) in std::mem::take(&mut page.waiting) {
-            match gateway.sessions.is_over(&waiting.tenant, &waiting.session).await? {
+            match gateway.sessions.is_over(&waiting.tenant, &waiting.request.session).await? {
                 true if waiting.forget(gateway, &id).await? => page.expired.push((id, waiting)),
                 true => {}
                 false => page.waiting.push((id, waiting)),
@@ -167,12 +156,13 @@ impl WaitingCall {
             let fewer = |count: u64| count.checked_sub(1);
             let _ = metrics.approvals_waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
         }
-        let line = approval_line(&self.tenant, id, self.tool.as_deref(), &self.properties, outcome.name());
+        let line =
+            approval_line(&self.tenant, id, self.request.tool.as_deref(), &self.request.properties, outcome.name());
         gateway.journal.say(metrics, "approval", line);
     }
 
     fn is_late(&self) -> bool {
-        self.until.as_deref().and_then(parse_time).is_some_and(|until| until < now())
+        self.request.until.as_deref().and_then(parse_time).is_some_and(|until| until < now())
     }
 
     /// Takes a reviewer's answer.
@@ -184,8 +174,8 @@ impl WaitingCall {
         allow: bool,
     ) -> Result<ApprovalOutcome, Unavailable> {
         let mut event = Event::new(if allow { Kind::Approval } else { Kind::Denial });
-        event.session = Some(self.session.as_str().into());
-        event.id = Some(self.id.as_str().into());
+        event.session = Some(self.request.session.as_str().into());
+        event.id = Some(self.request.id.as_str().into());
         event.more.insert("by", Json::from(by));
         // Random, so that it is never a duplicate of an earlier answer.
         let mut random = [0u8; 8];
@@ -193,14 +183,13 @@ impl WaitingCall {
         event.more.insert(DELIVERY, Json::from(u64::from_be_bytes(random).to_string().as_str()));
         let decisions = gateway.judges.decide(&self.tenant, vec![event]).await?;
         let settled = decisions.iter().flat_map(|decision| &decision.settled);
-        let settled = settled.into_iter().find(|settled| settled.settles.as_deref() == Some(self.id.as_str()));
-        let grant = settled.and_then(|settled| Grant::of(&self.id, &self.call, self.rewritten.as_deref(), settled));
+        let settled = settled.into_iter().find(|settled| settled.settles.as_deref() == Some(self.request.id.as_str()));
+        let grant = settled.and_then(|settled| self.request.grant(settled));
         let answered = match (settled, grant) {
             (None, _) => ApprovalOutcome::TooLate,
             (Some(settled), Some(grant)) if allow => {
                 // The call is part of the trace now: a property that allows it once objects to it from here on.
                 let preview = gateway.judges.preview(&self.tenant, settled.event.clone()).await?;
-                let grant = Grant { excused: self.properties.clone(), until: self.until.clone(), ..grant };
                 self.store_grant(gateway, grant.excusing(preview.properties.iter().map(Text::as_str))).await?;
                 ApprovalOutcome::Allowed
             }
@@ -228,16 +217,16 @@ impl WaitingCall {
         if !gateway.config.limits.approval.is_zero() {
             return Ok(());
         }
-        self.change_memory(gateway, |memory| memory.note(denial_note(self.tool.as_deref()))).await
+        self.change_memory(gateway, |memory| memory.note(denial_note(self.request.tool.as_deref()))).await
     }
 
     async fn change_memory(&self, gateway: &Gateway, change: impl Fn(&mut SessionMemory)) -> Result<(), Unavailable> {
         loop {
-            let _turn = gateway.sessions.turn(&self.session).await;
-            let loaded = gateway.sessions.load(&self.tenant, &self.session).await?;
+            let _turn = gateway.sessions.turn(&self.request.session).await;
+            let loaded = gateway.sessions.load(&self.tenant, &self.request.session).await?;
             let mut memory = (*loaded.memory).clone();
             change(&mut memory);
-            if gateway.sessions.save(&self.tenant, &self.session, &loaded, memory.into()).await?.is_some() {
+            if gateway.sessions.save(&self.tenant, &self.request.session, &loaded, memory.into()).await?.is_some() {
                 return Ok(());
             }
         }

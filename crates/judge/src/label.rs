@@ -268,7 +268,7 @@ impl Labeler {
 }
 
 /// Recognises categories and persons in an event that does not name them itself.
-fn recognise(plan: &Plan, event: &Event, found: &mut PersonalData) {
+pub(crate) fn recognise(plan: &Plan, event: &Event, found: &mut PersonalData) {
     found.categories.clear();
     found.subjects.clear();
     let categories = plan.needs.categories && event.categories.is_none();

@@ -3,6 +3,7 @@
 mod bulk;
 mod coverage;
 pub mod decision;
+mod early_recogniser;
 pub mod finding;
 mod foresight;
 mod grounds;
@@ -38,6 +39,7 @@ use crate::label::{Labeler, Labels, Notes, Whose};
 use crate::trail::{EventSummary, Trail};
 pub use bulk::Follower;
 pub use coverage::{Coverage, PropertyGap};
+pub use early_recogniser::EarlyRecogniser;
 pub use foresight::{Foresight, ForesightError};
 pub use history_times::HistoryTimes;
 use lictor_event::Event;
@@ -118,6 +120,11 @@ impl Judge {
     #[must_use]
     pub fn fork(&self) -> Judge {
         Judge::over(Arc::clone(self.prepared()), self.group.clone(), self.risks.clone(), self.shared.fork())
+    }
+
+    /// Returns a searcher for long texts that works without the judge. This judge and its forks know what it has found.
+    pub fn early_recogniser(&self) -> EarlyRecogniser {
+        EarlyRecogniser(Arc::clone(self.prepared()))
     }
 
     /// The properties, in the order of the policy.

@@ -63,6 +63,7 @@ mod health;
 mod identifier;
 mod key;
 mod lexicon;
+mod long_texts;
 mod loose_words;
 mod name;
 mod network;
@@ -83,6 +84,8 @@ pub use identifier::normalize_identifier;
 use identifier::normalize_value;
 use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
+pub use long_texts::LONG_TEXT_BYTES;
+use long_texts::LongTexts;
 use loose_words::LooseWords;
 pub use name::find_names;
 pub use open_patterns::OpenPatterns;
@@ -126,6 +129,7 @@ pub struct Recogniser {
     wide: Option<LooseWords>,
     custom: CustomCategories,
     keys: Keys,
+    long_texts: LongTexts,
 }
 
 /// The categories and persons found in a text or a value.
@@ -190,6 +194,7 @@ impl Recogniser {
             keys: Keys::new(custom.iter().map(|category| (category.name.as_str(), number(category)))),
             custom: compiled,
             names,
+            long_texts: LongTexts::default(),
         })
     }
 
@@ -199,7 +204,8 @@ impl Recogniser {
         let custom = CustomCategories::default();
         let wide = cue::NON_LATIN_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
         let wide = LooseWords::new(wide).unwrap_or_default();
-        Recogniser { lexicon: build_lexicon(&custom), wide, keys: Keys::new(std::iter::empty()), custom, names }
+        let (lexicon, keys) = (build_lexicon(&custom), Keys::new(std::iter::empty()));
+        Recogniser { lexicon, wide, keys, custom, names, long_texts: LongTexts::default() }
     }
 
     /// Whether a category has this name.
@@ -207,9 +213,19 @@ impl Recogniser {
         self.names.iter().any(|known| known == name)
     }
 
-    /// Adds the categories and persons in a text.
+    /// Adds the categories and persons in a text. The findings in [long](LONG_TEXT_BYTES) texts are kept for a while, so
+    /// that the same text is not searched again.
     pub fn text(&self, text: &str, found: &mut PersonalData) {
-        self.search_text(text, found, None, true);
+        if text.len() < LONG_TEXT_BYTES {
+            return self.search_text(text, found, None, true);
+        }
+        let known = self.long_texts.find(text, || {
+            let mut found = PersonalData::default();
+            self.search_text(text, &mut found, None, true);
+            found
+        });
+        known.categories.iter().for_each(|category| found.add_category(category));
+        known.subjects.iter().for_each(|subject| found.add_subject(subject.clone()));
     }
 
     /// Adds the categories and persons in a JSON value: by its strings, its large numbers, and its keys.

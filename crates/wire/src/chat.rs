@@ -80,6 +80,14 @@ impl Interface for Chat {
         deltas.any(|delta| delta.iter().any(|(name, value)| name.starts_with("reasoning") && is_said(value)))
     }
 
+    fn is_opening(&self, event: &Json) -> bool {
+        stream::opens_message(event)
+    }
+
+    fn resume_edits(&self, event: &Json, id: &str) -> Edits {
+        stream::resume_edits(event, id)
+    }
+
     fn join_stream(&self, events: &[Json]) -> Option<Json> {
         joined::join(events)
     }

@@ -63,6 +63,17 @@ pub(crate) trait Interface: Sync {
     /// Whether an event of a stream shows the model's reasoning.
     fn is_reasoning(&self, event: &Json) -> bool;
 
+    /// Whether an event of a stream only opens the reply: it names it, and shows nothing of it. A client that has such an
+    /// event can also be sent the rest of another reply, with [`resume_edits`](Interface::resume_edits).
+    fn is_opening(&self, _event: &Json) -> bool {
+        false
+    }
+
+    /// Returns the edits by which an event continues the reply with this id, which another stream opened.
+    fn resume_edits(&self, _event: &Json, _id: &str) -> Edits {
+        Vec::new()
+    }
+
     /// Returns the fields of its replies.
     fn fields(&self) -> &'static FieldTable;
 

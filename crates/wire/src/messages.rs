@@ -78,6 +78,10 @@ impl Interface for Messages {
         kind.is_some_and(|kind| kind.contains("thinking"))
     }
 
+    fn is_opening(&self, event: &Json) -> bool {
+        matches!(event.text("type"), Some("message_start" | "ping"))
+    }
+
     fn join_stream(&self, events: &[Json]) -> Option<Json> {
         joined::join(events)
     }

@@ -12,11 +12,11 @@ mod streamed_text;
 pub(crate) mod units;
 pub(crate) mod vendor;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, SseFrame, SseFramer, Text};
+use lictor_json::{self as json, Json, SseFrame, SseFramer, Text, edit_text};
 
 use crate::api::Api;
 use crate::fields::{FieldTable, StrippedFields, UnknownFields};
@@ -55,8 +55,12 @@ pub struct Stream {
     id: Option<Text>,
     /// Whether reasoning of the model was released.
     shows_reasoning: bool,
-    /// For each text, the part that arrived last.
-    parts: HashMap<usize, [Option<i64>; 3]>,
+    /// The id of the reply that this one continues, which the client has the opening of.
+    resumed: Option<Text>,
+    /// How many of the released bytes only open the reply.
+    opening_bytes: usize,
+    /// Whether an event was read that does more than open the reply.
+    has_begun: bool,
     has_split_word: bool,
 }
 
@@ -97,9 +101,18 @@ impl Stream {
             stripped: StrippedFields::default(),
             id: None,
             shows_reasoning: false,
-            parts: HashMap::new(),
+            resumed: None,
+            opening_bytes: 0,
+            has_begun: false,
             has_split_word: false,
         }
+    }
+
+    /// Returns a stream that begins, for a client that has the opening of the reply with this id: it gets the rest of this
+    /// one as the rest of that.
+    #[must_use]
+    pub fn resume(self, id: &str) -> Stream {
+        Stream { resumed: Some(id.into()), ..self }
     }
 
     /// Reads the next bytes, cut anywhere.
@@ -145,8 +158,8 @@ impl Stream {
     }
 
     /// Says from where on the text must wait that [`StreamAction::Text`] asks about, before the question is answered.
-    /// Returns the part that is about to be sent: whole frames up to there, and in any case the text that more than
-    /// `hold_back` bytes follow. With none, the caller is not asked early about this text any more.
+    /// Returns the part that is about to be sent: the text up to there, but of a frame that carries more than text all or
+    /// nothing, and in any case the text that more than `hold_back` bytes follow. With none, the caller is not asked early about this text any more.
     pub fn wait_from(&mut self, open_from: Option<usize>) -> Range<usize> {
         let Some(Question::Text { unit, until, is_rest }) = self.question else { return 0..0 };
         let released = self.units.released(unit);
@@ -154,7 +167,7 @@ impl Stream {
             return released..self.units.text(unit).len();
         }
         let until = match open_from.filter(|_| self.limits.asks_early) {
-            Some(open_from) => self.find_release_end(unit, open_from).max(until),
+            Some(open_from) => self.divide_frame(unit, open_from).max(until),
             None => {
                 self.units.note_waits(unit);
                 until
@@ -224,6 +237,11 @@ impl Stream {
         self.shows_reasoning || self.units.shows_anything()
     }
 
+    /// Returns how many of the released bytes only open the reply, and show nothing of it. They come first.
+    pub fn opening_bytes(&self) -> usize {
+        self.opening_bytes
+    }
+
     /// Returns the number of the next event, where the interface numbers them.
     pub fn sequence(&self) -> i64 {
         self.vendor.sequence()
@@ -260,7 +278,7 @@ impl Stream {
         let number = |name: &str| payload.and_then(|payload| payload.get(name)).and_then(Json::as_i64);
         let part = ["index", "output_index", "content_index"].map(number);
         for TextPiece { unit, range, .. } in content.texts.iter().filter(|piece| !piece.range.is_empty()) {
-            let is_new = self.parts.insert(*unit, part).is_some_and(|before| before != part);
+            let is_new = self.units.note_part(*unit, part);
             let text = self.units.text(*unit);
             self.has_split_word |= is_new && is_split(&text[..range.start], &text[range.start..]);
         }
@@ -275,9 +293,11 @@ impl Stream {
     fn read_frame(&mut self, mut frame: SseFrame) -> Result<(SseFrame, Option<Json>, FrameContent), WireRefusal> {
         let (name, data) = read_fields(&frame)?;
         let Some(data) = data.filter(|data| !data.is_empty()) else {
-            return Ok((frame, None, FrameContent::default()));
+            let is_opening = !self.has_begun;
+            return Ok((frame, None, FrameContent { is_opening, ..FrameContent::default() }));
         };
         if data.trim() == "[DONE]" {
+            self.has_begun = true;
             self.vendor.finish(&mut self.units);
             return Ok((frame, None, FrameContent::default()));
         }
@@ -291,18 +311,28 @@ impl Stream {
         }
         let unknown = self.limits.unknown_fields;
         let known = self.fields.strip("event", (&data, &payload), unknown, &mut self.stripped)?;
-        let read = self.vendor.read(known.as_ref().map_or(&payload, |known| &known.value), name, &mut self.units);
+        let mut changed = known.map(|known| (known.text, known.value));
+        let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
+        self.has_begun |= !self.api.interface().is_opening(value);
+        let (is_opening, is_resumed) = (!self.has_begun, self.resumed.is_some());
+        let resume = |id: &Text| Some(self.api.interface().resume_edits(value, id)).filter(|edits| !edits.is_empty());
+        if let Some(edits) = self.resumed.as_ref().filter(|_| !is_opening).and_then(resume) {
+            let resumed = edit_text(text, &edits).and_then(|text| Some((json::parse_str(&text).ok()?, text)));
+            let (value, text) = resumed.ok_or_else(|| shape("a change cannot be written back"))?;
+            changed = Some((text, value));
+        }
+        let read = self.vendor.read(changed.as_ref().map_or(&payload, |(_, value)| value), name, &mut self.units);
         let content = match read {
-            Ok(content) => content,
+            Ok(content) => FrameContent { is_opening, is_left_out: is_opening && is_resumed, ..content },
             Err(refusal) if refusal.code == UNKNOWN_EVENT && unknown != UnknownFields::Refuse => {
                 self.stripped.add("event", payload.text("type").or(name).unwrap_or_default());
                 FrameContent { is_left_out: true, ..FrameContent::default() }
             }
             Err(refusal) => return Err(refusal),
         };
-        if let Some(known) = known {
-            payload = known.value;
-            let raw = frame.with_data(&known.text);
+        if let Some((text, value)) = changed {
+            payload = value;
+            let raw = frame.with_data(&text);
             frame = SseFramer::default().push(&raw).pop().unwrap_or(frame);
         }
         Ok((frame, Some(payload), content))
@@ -375,8 +405,12 @@ impl Stream {
         if !self.shows_anything() {
             self.shows_reasoning = held.payload.as_ref().is_some_and(|event| self.api.interface().is_reasoning(event));
         }
+        let (is_opening, before) = (held.content.is_opening, bytes.len());
         match self.vendor.write(held, &self.units, &mut self.sent) {
-            Ok(()) => self.send(bytes),
+            Ok(()) => {
+                self.send(bytes);
+                self.opening_bytes += if is_opening { bytes.len() - before } else { 0 };
+            }
             Err(refusal) => {
                 self.sent.clear();
                 self.queue.clear();
@@ -414,6 +448,26 @@ impl Stream {
         let pieces = self.queue.iter().flat_map(|frame| &frame.content.texts).filter(|piece| piece.unit == unit);
         let end = pieces.map(|piece| piece.range.end).take_while(|end| *end <= limit).last();
         end.unwrap_or(0).max(self.units.released(unit))
+    }
+
+    /// Divides the frame that a place of a text is in, if there are words before that place and the frame is nothing but
+    /// text. Returns how far the text can be released up to the place: whole frames only.
+    fn divide_frame(&mut self, unit: usize, place: usize) -> usize {
+        let end = self.find_release_end(unit, place);
+        let is_around = |held: &HeldFrame| match held.content.texts.as_slice() {
+            [piece] => piece.unit == unit && piece.range.start == end && end < place && place < piece.range.end,
+            _ => false,
+        };
+        let has_words = self.units.text(unit).get(end..place).is_some_and(|text| text.contains(char::is_alphanumeric));
+        let Some(number) = self.queue.iter().position(is_around).filter(|_| has_words) else { return end };
+        let Some(held) = self.queue.get(number).filter(|held| held.content.waits_for.is_empty()) else { return end };
+        let edits = held.payload.as_ref().and_then(|payload| self.vendor.divide(payload));
+        let Some((first, second)) = edits.and_then(|edits| held.divide(place, edits)) else { return end };
+        let bytes = first.frame.raw().len() + second.frame.raw().len();
+        self.queued_bytes = self.queued_bytes + bytes - held.frame.raw().len();
+        self.queue[number] = second;
+        self.queue.insert(number, first);
+        place
     }
 
     /// Asks about the unit that is due first. The rest of a text is previewed before the text is judged.

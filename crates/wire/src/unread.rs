@@ -7,7 +7,7 @@
 mod file;
 mod keys;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
@@ -23,9 +23,19 @@ use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS, is_name};
 /// Adds a segment for every message, and for every other member of the body, that has texts which no segment holds. Keys
 /// that differ from a known one by case only are refused.
 pub(crate) fn add_unread(body: &Json, segments: &mut Vec<Segment>) -> Result<(), WireRefusal> {
+    let unread = find_unread(body, segments)?;
+    if !unread.is_empty() {
+        segments.extend(unread);
+        segments.sort_by_key(|segment| place_of(&segment.at));
+    }
+    Ok(())
+}
+
+/// Returns the segments of the texts that no segment holds.
+fn find_unread(body: &Json, segments: &[Segment]) -> Result<Vec<Segment>, WireRefusal> {
     let mut walk = Walk::new(segments);
-    let Some(object) = body.as_object() else { return Ok(()) };
     let mut unread = Vec::new();
+    let Some(object) = body.as_object() else { return Ok(unread) };
     for (key, value) in object.iter() {
         check_case(key)?;
         walk.path.push(JsonStep::Key(key.clone()));
@@ -45,11 +55,7 @@ pub(crate) fn add_unread(body: &Json, segments: &mut Vec<Segment>) -> Result<(),
         unread.extend(walk.take_segment(Kind::SystemMessage));
         walk.path.pop();
     }
-    if !unread.is_empty() {
-        segments.extend(unread);
-        segments.sort_by_key(|segment| place_of(&segment.at));
-    }
-    Ok(())
+    Ok(unread)
 }
 
 /// Returns the order of a segment: what is beside the messages, then the messages.
@@ -84,21 +90,21 @@ fn check_case(key: &str) -> Result<(), WireRefusal> {
 }
 
 /// A walk over the values of a request.
-struct Walk {
+struct Walk<'s> {
     path: JsonPath,
     /// The places of texts that segments have.
-    texts: HashSet<JsonPath>,
+    texts: BTreeSet<&'s [JsonStep]>,
     /// The places of whole values that segments have.
-    values: HashSet<JsonPath>,
+    values: BTreeSet<&'s [JsonStep]>,
     found: Vec<TextPart>,
     /// The texts of files, which cannot be changed in place.
     files: Vec<Text>,
 }
 
-impl Walk {
-    fn new(segments: &[Segment]) -> Walk {
-        let texts = segments.iter().flat_map(Segment::text_paths).cloned().collect();
-        let values = segments.iter().filter_map(Segment::value_path).cloned().collect();
+impl<'s> Walk<'s> {
+    fn new(segments: &'s [Segment]) -> Walk<'s> {
+        let texts = segments.iter().flat_map(Segment::text_paths).map(Vec::as_slice).collect();
+        let values = segments.iter().filter_map(Segment::value_path).map(Vec::as_slice).collect();
         Walk { path: Vec::new(), texts, values, found: Vec::new(), files: Vec::new() }
     }
 
@@ -128,11 +134,11 @@ impl Walk {
 
     /// Whether a segment has the whole value.
     fn is_held(&self) -> bool {
-        self.values.contains(&self.path)
+        self.values.contains(self.path.as_slice())
     }
 
     fn read_text(&mut self, key: &str, text: &Text) {
-        if NAME_KEYS.contains(&key) && is_name(text) || self.texts.contains(&self.path) || self.is_held() {
+        if NAME_KEYS.contains(&key) && is_name(text) || self.texts.contains(self.path.as_slice()) || self.is_held() {
             return;
         }
         if FILE_KEYS.contains(&key) {

@@ -4,6 +4,7 @@
 
 #[path = "../../../recognise/tests/recognise/samples.rs"]
 mod samples;
+mod short_answers;
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use lictor_event::{Event, Kind};
 use lictor_exchange::{ExchangeOptions, LocalDecider, LocalExchange, LocalSessions, changes_texts};
 use lictor_judge::Judge;
-use lictor_judge::guard::{Capabilities, Decision, Guard, GuardOptions, Preview};
+use lictor_judge::guard::{Capabilities, Decision, Guard, GuardOptions, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_policy::{FileResolver, Policy, Response};
 use lictor_recognise::{PersonalData, Recogniser};
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use samples::{CARRIED, PROSE};
 
 /// The beginning of the message that takes the place of a denied text.
-const DENIED: &str = "This step was not carried out.";
+const DENIED: &str = "I am sorry, I cannot say that here.";
 
 /// The default of the gateway and of the Python package.
 const HOLD_BACK: usize = 256;
@@ -45,6 +46,10 @@ impl LocalDecider for LateGuard {
 
     fn guide(&mut self, session: &str, query: &GuidanceQuery) -> Result<Guidance, String> {
         LocalDecider::guide(&mut self.0, session, query)
+    }
+
+    fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> Result<ReplyScores, String> {
+        LocalDecider::score(&mut self.0, session, replies)
     }
 
     fn is_pending(&mut self, session: &str, id: &str) -> Result<bool, String> {

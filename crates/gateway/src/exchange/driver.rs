@@ -26,7 +26,7 @@ use super::{HttpExchange, Stop};
 use crate::body::{self, BodyError};
 use crate::clock::now;
 use crate::error_response::ErrorResponse;
-use crate::identity::{BodyHints, Origin, SessionKey};
+use crate::identity::{Origin, SessionKey};
 use crate::sessions::{Presence, StoredMemory, Turn};
 use crate::telemetry::{Outcome, Span};
 use crate::unavailable::Unavailable;
@@ -157,11 +157,14 @@ impl HttpExchange {
             ExchangeStep::LookUp(id) => Ok(StepResult::Pending(WaitingCall::load(&self.gateway, &id).await?.is_some())),
             ExchangeStep::Note(record) => {
                 match record.get("type").and_then(serde_json::Value::as_str) {
-                    Some("shown") => self.gateway.judges.note_shown(tenant, record).await?,
                     // It becomes part of the record of the exchange.
                     Some("steered") => self.account.is_steered(record),
                     _ => self.gateway.judges.note(tenant, record).await?,
                 }
+                Ok(StepResult::Done)
+            }
+            ExchangeStep::NoteShown(shown) => {
+                self.gateway.judges.note_shown(tenant, &shown).await?;
                 Ok(StepResult::Done)
             }
             ExchangeStep::Refuse { code, bytes } => {
@@ -268,16 +271,12 @@ impl HttpExchange {
             number @ Json::Number(_) => Some(number.to_string()),
             _ => None,
         });
-        let body = BodyHints {
-            id: named.as_deref().or(hints.conversation.as_deref()),
-            user: hints.user.as_deref(),
-            opening: hints.opening.as_ref().map(|hash| hash.as_slice()),
-            previous: hints.previous_response.as_deref(),
-        };
-        let mut session =
-            self.gateway.namer.session(&self.caller, &self.head.headers, body, &self.gateway.config.session_from);
+        let id = named.as_deref().or(hints.conversation.as_deref());
+        let sources = &self.gateway.config.session_from;
+        let mut session = self.gateway.namer.session(&self.caller, &self.head.headers, id, hints, sources);
+        let previous = hints.previous_response.as_deref();
         if session.origin == Origin::Principal
-            && let Some(name) = body.previous.and_then(|id| self.gateway.continuations.session(&self.response_key(id)))
+            && let Some(name) = previous.and_then(|id| self.gateway.continuations.session(&self.response_key(id)))
         {
             session = SessionKey { name, origin: Origin::Previous };
         }

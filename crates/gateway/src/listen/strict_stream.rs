@@ -6,6 +6,7 @@
 //! requests. Then the connection is closed.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,6 +75,9 @@ impl Gate {
         format!("GET {} HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n", self.path).into_bytes()
     }
 }
+
+/// How many bytes are read at once.
+const READ_BYTES: usize = 16 << 10;
 
 /// How many bytes after a refusal are read and dropped, and for how long: a peer that is still sending would otherwise
 /// lose the answer.
@@ -275,8 +279,9 @@ impl<T: AsyncRead + Unpin> AsyncRead for StrictStream<T> {
             if matches!(this.phase, Phase::Refused) {
                 return Poll::Pending;
             }
-            let mut space = [0u8; 16 << 10];
-            let mut chunk = ReadBuf::new(&mut space);
+            // Zeroing it would cost more than most reads.
+            let mut space = [const { MaybeUninit::uninit() }; READ_BYTES];
+            let mut chunk = ReadBuf::uninit(&mut space);
             match Pin::new(&mut this.inner).poll_read(context, &mut chunk) {
                 Poll::Ready(result) => result?,
                 Poll::Pending => {
@@ -320,9 +325,9 @@ impl<T: AsyncWrite + Unpin> StrictStream<T> {
 impl<T: AsyncRead + Unpin> StrictStream<T> {
     /// Reads and drops the rest of a refused peer's input, so that the peer can read the answer.
     fn drop_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut space = [0u8; 16 << 10];
+        let mut space = [const { MaybeUninit::uninit() }; READ_BYTES];
         while self.dropped < MAX_DROPPED_BYTES {
-            let mut chunk = ReadBuf::new(&mut space);
+            let mut chunk = ReadBuf::uninit(&mut space);
             match Pin::new(&mut self.inner).poll_read(context, &mut chunk) {
                 Poll::Ready(Ok(())) if !chunk.filled().is_empty() => self.dropped += chunk.filled().len(),
                 Poll::Ready(_) => break,

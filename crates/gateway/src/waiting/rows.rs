@@ -30,7 +30,7 @@ pub(super) struct ApprovalPage {
 
 /// Returns the key of the row that holds the id of a call.
 fn call_key(namer: &Namer, waiting: &WaitingCall) -> String {
-    format!("{BY_CALL}{}", namer.hash(&[&waiting.tenant, &waiting.session, &waiting.call]))
+    format!("{BY_CALL}{}", namer.hash(&[&waiting.tenant, &waiting.request.session, &waiting.request.call]))
 }
 
 /// Returns the prefix of the rows of a session.
@@ -69,7 +69,7 @@ pub(super) fn keep(
                 (known, vec![change], false)
             }
             _ => {
-                let by_session = session_prefix(namer, &waiting.tenant, &waiting.session);
+                let by_session = session_prefix(namer, &waiting.tenant, &waiting.request.session);
                 let mut changes = vec![
                     Change::put(format!("{PREFIX}{token}"), ExpectedVersion::Absent, value.clone()),
                     Change::put(format!("{by_session}{token}"), ExpectedVersion::Absent, ""),
@@ -165,7 +165,7 @@ pub(super) fn forget(
         let Some(stored) = store.load(&own)? else { return Ok(false) };
         let mut changes = vec![Change::delete(&own, ExpectedVersion::Version(stored.version))];
         if let Some(waiting) = waiting {
-            let by_session = format!("{}{token}", session_prefix(namer, &waiting.tenant, &waiting.session));
+            let by_session = format!("{}{token}", session_prefix(namer, &waiting.tenant, &waiting.request.session));
             let by_call = call_key(namer, waiting);
             let of_session = store.load(&by_session)?.map(|row| (by_session, row));
             // A later call of the same kind may wait under another id.

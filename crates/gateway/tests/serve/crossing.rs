@@ -261,7 +261,8 @@ properties:
         let world = plan(&model, policy).start().await;
         let heard = asked(&world, api, streams, "s", "hi").await;
         assert!(!heard.text.contains("darned"), "{api:?} {streams}: {}", heard.text);
-        assert!(heard.text.contains("polite"), "it is said why: {api:?} {streams}: {}", heard.text);
+        let is_short = heard.text.ends_with("I am sorry, I cannot say that here.") && !heard.text.contains("polite");
+        assert!(is_short, "a person reads no reasons: {api:?} {streams}: {}", heard.text);
         let got = world.post(path(api), "s", &request(api, "you darned machine", streams)).await;
         assert_eq!((got.status, got.code()), (403, "policy.blocked"), "{}", got.text());
         assert!(got.json()["error"]["message"].as_str().unwrap().contains("polite"));

@@ -160,7 +160,10 @@ async fn client_that_left_gets_no_correction() {
         assert_eq!(model.seen().len(), 1, "{api:?} {streams}");
         let records = world.end().await;
         let exchange = &of_type(&records, "exchange")[0];
-        assert_eq!((&exchange["outcome"], &exchange["sent_down"]), (&json!("client_gone"), &json!(0)), "{exchange}");
+        assert_eq!(exchange["outcome"], "client_gone", "{exchange}");
+        // The event that only opens the reply is sent at once.
+        let is_opened = streams && api != Api::Responses;
+        assert_eq!(exchange["sent_down"] != 0, is_opened, "{api:?} {streams}: {exchange}");
     }
 }
 
@@ -179,9 +182,9 @@ async fn short_answer_streams_before_its_end() {
         .await;
         let world = plan(&model, &policy).start().await;
         let asked = request(api, "Where is it?", true);
-        let waiting = ask_until(&world, api, &asked, "r has bee");
+        let waiting = ask_until(&world, api, &asked, "r has ");
         let read = tokio::time::timeout(Duration::from_secs(10), waiting).await;
-        assert!(read.is_ok_and(|read| read.contains("Your orde")), "{api:?}: the first words wait");
+        assert!(read.is_ok_and(|read| read.contains("Your ")), "{api:?}: the first words wait");
         world.end().await;
     }
 }

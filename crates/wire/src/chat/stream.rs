@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use lictor_decode::piece::{ReplyChoice, failure};
 use lictor_event::Event;
-use lictor_json::{Json, JsonEdit, JsonStep, Object, join_path, json_path};
+use lictor_json::{Json, JsonEdit, JsonStep, Object, Text, join_path, json_path};
 
 use super::streamed_choice::StreamedChoice;
 use crate::refusal::WireRefusal;
@@ -102,6 +102,18 @@ impl VendorStream for ChatStream {
         Ok(())
     }
 
+    fn divide(&self, payload: &Json) -> Option<Edits> {
+        let [choice] = payload.get("choices")?.as_array()? else { return None };
+        let is_empty = |(key, value): (&Text, &Json)| matches!(key.as_str(), "index" | "delta") || is_absent(value);
+        let delta = choice.get("delta")?.as_object()?;
+        let is_text = delta.iter().all(|(key, value)| matches!(key.as_str(), "role" | "content") || is_absent(value));
+        let is_alone = delta.get("content").is_some_and(|text| text.as_str().is_some())
+            && choice.as_object()?.iter().all(is_empty)
+            && payload.get("usage").is_none_or(is_absent);
+        let role = delta.get("role").map(|_| (json_path!["choices", 0, "delta", "role"], JsonEdit::Remove));
+        (is_text && is_alone).then(|| role.into_iter().collect())
+    }
+
     fn write_end(&mut self, units: &Units, sent: &mut Vec<SentFrame>) {
         self.write_denials(None, None, units, sent);
     }
@@ -191,6 +203,37 @@ fn empty_leaks(choice: &Json, at: &[JsonStep]) -> Edits {
         Some((join_path(at, leak), edit))
     });
     edits.collect()
+}
+
+/// Whether a chunk has nothing but the role of its message.
+pub(super) fn opens_message(chunk: &Json) -> bool {
+    let is_silent = |choice: &Json| {
+        let says = |(key, value): (&Text, &Json)| key != "role" && !is_absent(value) && value.as_str() != Some("");
+        let delta = choice.get("delta").and_then(Json::as_object);
+        choice.text("finish_reason").is_none() && delta.is_some_and(|delta| !delta.iter().any(says))
+    };
+    let choices = chunk.get("choices").and_then(Json::as_array);
+    choices.is_some_and(|choices| !choices.is_empty() && choices.iter().all(is_silent))
+        && chunk.get("usage").is_none_or(is_absent)
+}
+
+/// Returns the edits that make a chunk one of the message with this id, the role of which was sent.
+pub(super) fn resume_edits(chunk: &Json, id: &str) -> Edits {
+    let mut edits = Vec::new();
+    if !id.is_empty() && chunk.text("id").is_some_and(|own| own != id) {
+        edits.push((json_path!["id"], JsonEdit::Set(id.into())));
+    }
+    for (place, choice) in chunk.get("choices").and_then(Json::as_array).unwrap_or_default().iter().enumerate() {
+        if choice.get("delta").is_some_and(|delta| delta.get("role").is_some()) {
+            edits.push((json_path!["choices", place, "delta", "role"], JsonEdit::Remove));
+        }
+    }
+    edits
+}
+
+/// Whether a member says nothing: null, or an empty list.
+fn is_absent(value: &Json) -> bool {
+    value.is_null() || value.as_array().is_some_and(<[Json]>::is_empty)
 }
 
 /// Returns a chunk of our own with a text.

@@ -116,6 +116,10 @@ impl VendorStream for MessageStream {
         Ok(())
     }
 
+    fn divide(&self, payload: &Json) -> Option<Edits> {
+        (payload.text("type") == Some("content_block_delta")).then(Vec::new)
+    }
+
     fn record_sent(&mut self, payload: &Json) {
         let index = payload.get("index").and_then(Json::as_i64).unwrap_or(0);
         match payload.text("type") {

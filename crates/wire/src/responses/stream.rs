@@ -137,6 +137,7 @@ impl VendorStream for ResponseStream {
         };
         let event_type = payload.text("type").unwrap_or_default();
         let index = payload.get("output_index").and_then(Json::as_i64);
+        self.shift += i64::from(frame.content.is_second);
         let mut edits = frame.text_edits(units);
         if !edits.is_empty() {
             let leaks = [json_path!["logprobs"], json_path!["part", "logprobs"], json_path!["part", "annotations"]];
@@ -179,6 +180,12 @@ impl VendorStream for ResponseStream {
         }
         sent.push(frame.edited(&edits)?);
         Ok(())
+    }
+
+    fn divide(&self, payload: &Json) -> Option<Edits> {
+        let is_empty = |tokens: &Json| tokens.is_null() || tokens.as_array().is_some_and(<[Json]>::is_empty);
+        let is_text = matches!(payload.text("type"), Some("response.output_text.delta" | "response.refusal.delta"));
+        (is_text && payload.get("logprobs").is_none_or(is_empty)).then(Vec::new)
     }
 
     fn skip(&mut self, frame: &HeldFrame) {

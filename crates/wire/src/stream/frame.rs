@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use lictor_json::{self as json, Json, JsonEdit, JsonError, JsonPath, SseFrame, edit_text, write_sse_event};
+use lictor_json::{self as json, Json, JsonEdit, JsonError, JsonPath, SseFrame, SseFramer, edit_text, write_sse_event};
 
 use super::refusals::shape;
 use super::units::Units;
@@ -28,8 +28,12 @@ pub(crate) struct FrameContent {
     pub(crate) texts: Vec<TextPiece>,
     /// The units that must be ruled on before the frame is sent.
     pub(crate) waits_for: Vec<usize>,
-    /// Whether the client does not get the frame, because its type is not known.
+    /// Whether the client does not get the frame: its type is not known, or the client has one like it.
     pub(crate) is_left_out: bool,
+    /// Whether the frame only opens the reply.
+    pub(crate) is_opening: bool,
+    /// Whether the frame is the second part of one that was divided.
+    pub(crate) is_second: bool,
 }
 
 /// A piece of text in a frame.
@@ -104,6 +108,31 @@ impl HeldFrame {
         let data = std::str::from_utf8(&data).ok().and_then(|data| edit_text(data, edits));
         let data = data.ok_or_else(|| shape("a change cannot be written back"))?;
         Ok(SentFrame { raw: self.frame.with_data(&data), payload: json::parse_str(&data).ok() })
+    }
+
+    /// Returns the frame as two, the first with the text up to a place. `edits` are those of the second beside its text.
+    pub(crate) fn divide(&self, place: usize, edits: Edits) -> Option<(HeldFrame, HeldFrame)> {
+        let [piece] = self.content.texts.as_slice() else { return None };
+        let text = self.payload.as_ref()?.find(&piece.at)?.as_str()?;
+        let (first, second) = text.split_at_checked(place.checked_sub(piece.range.start)?)?;
+        let set = |text: &str| (piece.at.clone(), JsonEdit::Set(text.into()));
+        let edits: Edits = std::iter::once(set(second)).chain(edits).collect();
+        Some((
+            self.with_text(piece.range.start..place, &[set(first)], false)?,
+            self.with_text(place..piece.range.end, &edits, true)?,
+        ))
+    }
+
+    /// Returns the frame with another piece of the text.
+    fn with_text(&self, range: Range<usize>, edits: &[(JsonPath, JsonEdit)], is_second: bool) -> Option<HeldFrame> {
+        let piece = self.content.texts.first()?;
+        let data = self.frame.data()?;
+        let data = edit_text(std::str::from_utf8(&data).ok()?, edits)?;
+        let frame = SseFramer::default().push(&self.frame.with_data(&data)).pop()?;
+        let texts = vec![TextPiece { unit: piece.unit, range, at: piece.at.clone() }];
+        let is_second = is_second || self.content.is_second;
+        let content = FrameContent { texts, is_second, ..FrameContent::default() };
+        Some(HeldFrame { frame, payload: Some(json::parse_str(&data).ok()?), content })
     }
 
     /// Returns a frame of our own beside this one. It has a name only if this one has.

@@ -14,6 +14,9 @@ pub struct Mask {
     pub with: String,
 }
 
+/// The place of a part of a text, by the indices of its event.
+pub(super) type TextPartKey = [Option<i64>; 3];
+
 /// A text as it arrives.
 #[derive(Debug, Default)]
 pub(super) struct StreamedText {
@@ -29,6 +32,8 @@ pub(super) struct StreamedText {
     pub(super) waits: bool,
     /// Whether the caller was asked about the rest of it.
     is_rest_asked: bool,
+    /// The part that arrived last.
+    pub(super) part: Option<TextPartKey>,
 }
 
 impl StreamedText {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use lictor_event::Event;
 
-use super::streamed_text::{Mask, StreamedText};
+use super::streamed_text::{Mask, StreamedText, TextPartKey};
 use crate::ruling::Ruling;
 
 /// All units of a stream, by their numbers.
@@ -82,6 +82,12 @@ impl Units {
             text.released = text.text.len();
         }
         start..text.text.len()
+    }
+
+    /// Takes note of the part of a text that arrives. Returns whether it is another one than before.
+    pub(super) fn note_part(&mut self, unit: usize, part: TextPartKey) -> bool {
+        let before = self.text_mut(unit).and_then(|text| text.part.replace(part));
+        before.is_some_and(|before| before != part)
     }
 
     /// Completes a unit. One without an event needs no ruling.

@@ -6,6 +6,7 @@ use lictor_json::Json;
 use super::frame::{FrameContent, HeldFrame, SentFrame};
 use super::units::Units;
 use crate::refusal::WireRefusal;
+use crate::segment::Edits;
 
 /// The reader and writer of one stream of an interface.
 pub(crate) trait VendorStream: std::fmt::Debug + Send {
@@ -21,6 +22,12 @@ pub(crate) trait VendorStream: std::fmt::Debug + Send {
     /// Adds the frames that are sent for a frame: none, the frame unchanged or edited, or several. A change that cannot
     /// be written is refused.
     fn write(&mut self, frame: HeldFrame, units: &Units, sent: &mut Vec<SentFrame>) -> Result<(), WireRefusal>;
+
+    /// Returns the edits of the second of two events that a piece of text is divided into; none if the event carries more
+    /// than the piece and must stay whole.
+    fn divide(&self, _payload: &Json) -> Option<Edits> {
+        None
+    }
 
     /// Takes note that a frame is left out.
     fn skip(&mut self, _frame: &HeldFrame) {}

@@ -4,7 +4,7 @@ use lictor_event::{Event, Kind};
 use lictor_wire::{Api, Mask, Ruling, Stream, StreamAction, StreamLimits};
 use proptest::prelude::*;
 
-use crate::drive::{drive, forward};
+use crate::drive::{StreamResult, drive, forward};
 use crate::made::{streamed, turn};
 
 const NUMBER: &str = "4111-1111";
@@ -184,6 +184,71 @@ fn early_text_waits_only_where_match_may_begin() {
         let cut = text[..text.find("e fo").unwrap()].rfind("\n\n").unwrap() + 2;
         let moves = drive_early(api, 256, &text[..cut], cut);
         assert!(String::from_utf8_lossy(&moves[0]).contains("one "), "{api:?}");
+    }
+}
+
+/// A piece of text is divided where a match may begin; the parts are read like the piece.
+#[test]
+fn early_text_is_divided_within_piece() {
+    let words = "The words before a card: 4111";
+    for api in Api::ALL {
+        let said = "The words before a card: ";
+        for size in [1000, 7] {
+            let text = streamed(api, &turn(words, &[]), size);
+            let ends = ["\"finish_reason\":\"stop\"", "content_block_stop", "output_text.done"];
+            let end = ends.iter().find_map(|end| text.rfind(end)).unwrap();
+            let cut = text[..end].rfind("\n\n").unwrap() + 2;
+            let after = drive_early(api, 256, &text[..cut], cut);
+            let shown = String::from_utf8(after[0].clone()).unwrap();
+            let events = forward(api, &shown).events();
+            let heard = events.first().and_then(|event| event.text.as_deref());
+            assert_eq!(heard, Some(said), "{api:?} {size}: {shown}");
+            assert!(!shown.contains("4111"), "{api:?} {size}: {shown}");
+            let after = drive_early(api, 256, &text, text.len());
+            let whole = String::from_utf8(after.last().unwrap().clone()).unwrap();
+            assert_eq!(forward(api, &whole), StreamResult { released: whole.into(), ..forward(api, &text) });
+        }
+    }
+}
+
+/// Numbers of events stay without a gap where an event was divided.
+#[test]
+fn divided_events_are_numbered_in_order() {
+    let text = streamed(Api::Responses, &turn("The words before a card: 4111 and more", &[]), 1000);
+    let after = drive_early(Api::Responses, 256, &text, text.len());
+    let whole = String::from_utf8(after.last().unwrap().clone()).unwrap();
+    let number = |line: &str| -> Option<i64> {
+        lictor_json::parse_str(line.strip_prefix("data: ")?).ok()?.get("sequence_number")?.as_i64()
+    };
+    let numbers: Vec<i64> = whole.lines().filter_map(number).collect();
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}: {whole}");
+}
+
+/// A stream continues a reply that another stream opened: the client gets no second opening, and one id.
+#[test]
+fn resumed_stream_continues_opened_reply() {
+    for api in [Api::Chat, Api::Messages] {
+        let text = streamed(api, &turn("one two", &[]), 100);
+        let frames: Vec<&str> = text.split_inclusive("\n\n").collect();
+        let mut first = Stream::new(api, StreamLimits::default());
+        let [StreamAction::Release(opening)] = &first.push(frames[0].as_bytes())[..] else { panic!("{api:?}") };
+        assert_eq!(first.opening_bytes(), opening.len(), "{api:?}: {}", frames[0]);
+        first.push(frames[1..].concat().as_bytes());
+        assert_eq!(first.opening_bytes(), opening.len(), "{api:?}");
+        let mut second = Stream::new(api, StreamLimits::default()).resume("the-first");
+        let mut rest = Vec::new();
+        let mut moves = std::collections::VecDeque::from(second.push(text.as_bytes()));
+        while let Some(next) = moves.pop_front() {
+            match next {
+                StreamAction::Release(bytes) => rest.extend(bytes),
+                StreamAction::Judge(_) => moves.extend(second.rule(Ruling::Forward)),
+                other => panic!("{other:?}"),
+            }
+        }
+        let rest = String::from_utf8(rest).unwrap();
+        assert!(!rest.contains("message_start") && !rest.contains("\"role\""), "{api:?}: {rest}");
+        assert!(rest.contains("one two"), "{api:?}: {rest}");
+        assert_eq!(rest.contains("\"the-first\""), api == Api::Chat, "{rest}");
     }
 }
 
