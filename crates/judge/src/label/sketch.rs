@@ -33,8 +33,10 @@ impl Labeler {
             return;
         }
         let is_record = tool.records(plan).iter().any(RecordPlan::has_purposes);
-        let requested = if is_record { &[][..] } else { &context.requested };
-        for purpose in tool.purposes.iter().chain(requested) {
+        // As for calls that are made, purposes are looked up only where some property needs them.
+        let stated = if plan.needs.purposes { &tool.purposes[..] } else { &[] };
+        let requested = if is_record || !plan.needs.purposes { &[][..] } else { &context.requested };
+        for purpose in stated.iter().chain(requested) {
             let value = [self.values.get(purpose)];
             labels.add(wants.purpose, &value);
             if let Some(declared) = plan.purposes.get(purpose) {
@@ -42,7 +44,7 @@ impl Labeler {
                 labels.add(wants.legitimate.filter(|_| !declared.needs_consent), &value);
             }
         }
-        for purpose in &tool.purposes {
+        for purpose in stated {
             let source = super::PurposeSource::Tool.name();
             labels.add(wants.purpose_from, &[self.values.get(purpose), self.values.get(source)]);
         }
