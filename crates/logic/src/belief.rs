@@ -198,8 +198,10 @@ impl BeliefMonitor {
     /// use lictor_logic::{BeliefMonitor, Chance, Choice, Fact, Facts, Monitor, Value};
     /// let mut monitor = BeliefMonitor::new(Monitor::parse("forall s. G !discloses(s)")?)?;
     /// let mut belief = monitor.start();
-    /// let discloses = |name, chance| Ok(Choice::new(Fact::new("discloses", [Value::text(name)]), Chance::new(chance)?));
-    /// let choices = [discloses("ann", 0.5)?, discloses("bob", 0.25)?];
+    /// let discloses = |name: &str| Fact::new("discloses", [Value::text(name)]);
+    /// let ann = Choice::new(discloses("ann"), Chance::new(0.5)?);
+    /// let bob = Choice::new(discloses("bob"), Chance::new(0.25)?);
+    /// let choices = [ann, bob];
     /// let (_, bindings) = monitor.step_by_binding(&mut belief, &Facts::default(), &choices);
     /// let risks: Vec<f64> = bindings.iter().map(|(_, risk)| risk.least.to_f64()).collect();
     /// assert_eq!(bindings[0].0, [Some(Value::text("ann"))]);
