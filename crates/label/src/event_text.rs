@@ -54,7 +54,7 @@ pub(crate) fn write_window(before: &[Event], max_bytes: usize) -> String {
 }
 
 /// Returns what an event says, for a classifier of text: its text, and the texts within its arguments and its result, a
-/// line each, without their names. See [`write_event_text`] for labelers that read names and braces, too.
+/// line each, without their names. `write_event_text` is for labelers that read names and braces, too.
 pub fn collect_text(event: &Event) -> Cow<'_, str> {
     let mut parts: Vec<&str> = Vec::new();
     parts.extend(event.text.as_deref());
