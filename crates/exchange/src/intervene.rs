@@ -4,15 +4,13 @@
 //! are scored by the same forecast. Another one is taken only if its score is strictly better; what is taken is then
 //! judged as any reply, so that an intervention never lets pass what the guard stops.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use lictor_event::Event;
-use lictor_json::{Json, Object};
+use lictor_json::Json;
 use lictor_judge::guard::ReplyScores;
 use lictor_policy::{Intervention, PredictSettings, Undecided};
 use lictor_predict::{Score, choose_candidate};
-use lictor_wire::{Api, Reply};
+use lictor_wire::{Api, Reply, Request};
 use serde_json::{Map, Value, json};
 
 use crate::exchange::{Life, Stop, unexpected};
@@ -31,21 +29,23 @@ impl Life {
     /// Returns the reply to judge: the one given, or a better one. `request` is what the model was sent, and `sent` the
     /// memory as of then.
     pub(crate) async fn intervene(&self, sent: &SessionMemory, request: &Bytes, reply: Bytes) -> Result<Bytes, Stop> {
-        let Some(plan) = self.options.interventions.clone() else { return Ok(reply) };
+        let plan = self.options.interventions.as_deref().filter(|plan| !plan.intervene.is_empty());
+        let Some(plan) = plan else { return Ok(reply) };
         // What cannot be read is refused by what follows.
         let Some(events) = self.read_events(&reply) else { return Ok(reply) };
         let before = self.score(vec![events.clone()]).await?;
         let original = before.scores.first().copied().flatten();
-        if plan.intervene.is_empty() || !is_risky(&plan, original) || has_vendor_tools(request) {
+        if !is_risky(plan, original) || has_vendor_tools(request) {
             return Ok(reply);
         }
-        let allowed = (plan.session_calls as usize).saturating_sub(sent.candidates).min(plan.candidates as usize);
+        let mut left = (plan.session_calls as usize).saturating_sub(sent.candidates).min(plan.candidates as usize);
         let mut candidates: Vec<Candidate> = Vec::new();
         for by in plan.intervene.iter().copied() {
-            let Some(asked) = change_request(self.api, request, by, &plan, &before.advice) else { continue };
+            let Some(asked) = change_request(self.api, request, by, plan, &before.advice) else { continue };
             // A reminder and another model are asked once; the same request as often as is allowed.
-            let times = if by == Intervention::Resample { allowed } else { 1 };
-            for _ in 0..times.min(allowed.saturating_sub(candidates.len())) {
+            let times = if by == Intervention::Resample { left } else { left.min(1) };
+            left -= times;
+            for _ in 0..times {
                 if let Some(body) = self.ask_candidate(&asked).await? {
                     let events = self.read_events(&body);
                     candidates.push(Candidate { by, body, events });
@@ -60,7 +60,7 @@ impl Life {
             candidates.iter().map(|it| it.events.as_ref().and_then(|_| scores.next().flatten())).collect();
         // A session that the chain knows nothing about gives no reason to replace anything.
         let taken = choose_candidate(original, &scores);
-        self.perform(ExchangeStep::Note(self.record(&plan, original, &candidates, &scores, taken))).await?;
+        self.perform(ExchangeStep::Note(self.record(plan, original, &candidates, &scores, taken))).await?;
         self.count(|counts| {
             counts.candidates += candidates.len() as u64;
             counts.replaced += u64::from(taken.is_some());
@@ -138,49 +138,14 @@ fn has_vendor_tools(request: &Bytes) -> bool {
 }
 
 /// Returns the request for another reply; none if it cannot be made.
-fn change_request(
-    api: Api,
-    request: &Bytes,
-    by: Intervention,
-    plan: &Arc<PredictSettings>,
-    advice: &str,
-) -> Option<Bytes> {
-    if by == Intervention::Resample {
-        return Some(request.clone());
-    }
-    let Ok(Json::Object(mut body)) = lictor_json::parse(request) else { return None };
+fn change_request(api: Api, request: &Bytes, by: Intervention, plan: &PredictSettings, advice: &str) -> Option<Bytes> {
     match by {
-        Intervention::Resample => {}
-        Intervention::Switch => body.insert("model", plan.model.clone()?),
-        Intervention::Inject => add_advice(api, &mut body, advice)?,
-    }
-    Some(Bytes::from(Json::Object(body).to_string()))
-}
-
-/// Adds a reminder where the vendor's interface has a place for it.
-fn add_advice(api: Api, body: &mut Object, advice: &str) -> Option<()> {
-    let join = |text: &str| Json::from(format!("{text}\n\n{advice}"));
-    match api {
-        Api::Chat => {
-            let Some(Json::Array(mut messages)) = body.remove("messages") else { return None };
-            messages.push(Json::from([("role", Json::from("system")), ("content", Json::from(advice))]));
-            body.insert("messages", messages);
-        }
-        Api::Responses => {
-            let instructions = body.get("instructions").and_then(Json::as_str).map_or(Json::from(advice), join);
-            body.insert("instructions", instructions);
-        }
-        Api::Messages => {
-            let system = match body.remove("system") {
-                Some(Json::Array(mut blocks)) => {
-                    blocks.push(Json::from([("type", Json::from("text")), ("text", Json::from(advice))]));
-                    Json::from(blocks)
-                }
-                Some(Json::String(text)) => join(&text),
-                _ => Json::from(advice),
-            };
-            body.insert("system", system);
+        Intervention::Resample => Some(request.clone()),
+        Intervention::Inject => Request::with_note(api, request, advice).map(Bytes::from),
+        Intervention::Switch => {
+            let Ok(Json::Object(mut body)) = lictor_json::parse(request) else { return None };
+            body.insert("model", plan.model.clone()?);
+            Some(Bytes::from(Json::Object(body).to_string()))
         }
     }
-    Some(())
 }

@@ -19,6 +19,8 @@ pub(crate) const OTHER_ACTION: u32 = 1;
 pub(crate) const OTHER: u32 = 2;
 /// What is before the first event.
 pub(crate) const START: u32 = 3;
+/// Paths are followed for this many symbols for each action that is looked ahead.
+pub(crate) const SYMBOLS_PER_ACTION: u32 = 8;
 /// Stands in contexts for a symbol that is not looked at.
 pub(crate) const FORGOTTEN: u32 = u32::MAX;
 /// The most events before the next one that a chain looks at.

@@ -3,14 +3,11 @@
 use lictor_logic::{Snapshot, SnapshotError, Time, Verdict};
 use lictor_math::clopper_pearson;
 
-use crate::chain::{Chain, ChainPlace, END, SymbolContext};
+use crate::chain::{Chain, ChainPlace, END, SYMBOLS_PER_ACTION, SymbolContext};
 use crate::machine::{Machine, MachineState, Outcome};
 use crate::random::SeededRandom;
 use crate::reach::Reached;
 use crate::symbol::write_facts;
-
-/// Paths end after this many symbols for each action that is looked ahead.
-const SYMBOLS_PER_ACTION: u32 = 8;
 
 /// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;

@@ -20,7 +20,7 @@ const PATHS: u32 = 400;
 /// use lictor_logic::{Facts, Monitor, MonitorSet};
 /// use lictor_predict::{Chain, Predictor, SOME_VIOLATION, Step};
 ///
-/// // Of ten sessions, every second one deletes right after it has listed.
+/// // Every second of forty sessions deletes right after it has listed.
 /// let step = |tool: &str| Step {
 ///     kind: "tool_call".into(),
 ///     tool: Some(tool.into()),

@@ -11,7 +11,9 @@
 use lictor_logic::{Facts, Snapshot, SnapshotError, Verdict};
 use rustc_hash::FxHashMap;
 
-use crate::chain::{Chain, ChainPlace, END, FIRST, FORGOTTEN, MAX_ORDER, OTHER, OTHER_ACTION, SymbolContext};
+use crate::chain::{
+    Chain, ChainPlace, END, FIRST, FORGOTTEN, MAX_ORDER, OTHER, OTHER_ACTION, SYMBOLS_PER_ACTION, SymbolContext,
+};
 use crate::machine::{Machine, MachineState, Outcome};
 use crate::symbol::{RecentValues, write_facts};
 
@@ -20,9 +22,6 @@ const UNSEEN_EVENTS: f64 = 2.0;
 
 /// How many deviations the interval is wide to each side: 95 % of a normal distribution are below.
 const DEVIATIONS: f64 = 1.645;
-
-/// Paths end after this many symbols for each action that is looked ahead.
-const SYMBOLS_PER_ACTION: usize = 8;
 
 /// Paths with less weight forget what was before them.
 const MIN_WEIGHT: f64 = 1e-3;
@@ -233,7 +232,7 @@ impl Reach {
         let mut layers = vec![vec![node(context, root, 0, 1.0)]];
         let forgotten = [FORGOTTEN; MAX_ORDER];
         let mut least_weight = self.least_weight.unwrap_or(MIN_WEIGHT);
-        for depth in 0..within as usize * SYMBOLS_PER_ACTION {
+        for depth in 0..(within * SYMBOLS_PER_ACTION) as usize {
             let mut next: Vec<Node> = Vec::new();
             let mut places: FxHashMap<(SymbolContext, u32, u32), usize> = FxHashMap::default();
             for at in 0..layers[depth].len() {

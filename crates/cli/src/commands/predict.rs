@@ -125,7 +125,7 @@ fn follow_session(
             actions += u32::from(step.is_action);
             let outlook = it.predictor.forecast(snapshot, &place, &[])?;
             if at + 1 == steps.len() {
-                // After the end nothing happens any more; what it says is for a session that goes on.
+                // After the end nothing happens any more; what it says is for a session that continues.
                 it.last[number] = Some(outlook);
                 continue;
             }
