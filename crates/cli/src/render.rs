@@ -7,6 +7,7 @@ pub(crate) mod json;
 pub(crate) mod jsonl;
 mod layout;
 pub(crate) mod paint;
+pub(crate) mod plots;
 pub(crate) mod svg;
 pub(crate) mod text;
 pub(crate) mod witness;

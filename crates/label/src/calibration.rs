@@ -31,7 +31,7 @@ use lictor_logic::Chance;
 pub use correlation::ErrorCorrelation;
 pub use drift::DriftWatch;
 pub use error::CalibrationError;
-pub use reliability::{FactCheck, ReliabilityBin};
+pub use reliability::FactCheck;
 pub use sample::{LabelledAnswer, Stratum};
 pub use shortage::ExampleShortage;
 

@@ -28,5 +28,5 @@ pub mod service;
 
 pub use calibration::{
     Calibration, CalibrationError, ChanceBasis, DriftWatch, ErrorCorrelation, ExampleShortage, FactCheck,
-    LabelledAnswer, ReliabilityBin, Stratum,
+    LabelledAnswer, Stratum,
 };

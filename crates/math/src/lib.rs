@@ -2,7 +2,11 @@
 //!
 //! IEEE 754 rounds the basic operations and the square root the same way everywhere; the functions of a platform's C
 //! library differ in the last bit. So the same sample gives the same calibration, and the same log the same chain, with
-//! the same hash, on every machine.
+//! the same hash, on every machine. [`ReliabilityBin`] compares the chances of both with what happens.
+
+mod reliability;
+
+pub use reliability::{ReliabilityBin, draw_reliability, write_reliability_table};
 
 /// The logarithm of a positive number.
 pub fn ln(x: f64) -> f64 {

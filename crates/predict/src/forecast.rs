@@ -91,15 +91,18 @@ impl fmt::Display for Outlook {
         match self {
             Outlook::OutOfModel => f.write_str("out of model"),
             Outlook::Forecast(Forecast { within, least, chance, most, method }) => {
-                write!(f, "{chance:.3} ({least:.3} to {most:.3}) within {within}, ")?;
-                match method {
-                    ForecastMethod::Chain => f.write_str("by the chain"),
-                    ForecastMethod::ChainPaths { paths, seed } => {
-                        write!(f, "by {paths} paths of the chain, seed {seed}")
-                    }
-                    ForecastMethod::Samples { samples } => write!(f, "by {samples} samples"),
-                }
+                write!(f, "{chance:.3} ({least:.3} to {most:.3}) within {within}, {method}")
             }
+        }
+    }
+}
+
+impl fmt::Display for ForecastMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ForecastMethod::Chain => f.write_str("by the chain"),
+            ForecastMethod::ChainPaths { paths, seed } => write!(f, "by {paths} paths of the chain, seed {seed}"),
+            ForecastMethod::Samples { samples } => write!(f, "by {samples} samples"),
         }
     }
 }

@@ -31,10 +31,11 @@ pub use chain::{Chain, ChainPlace};
 pub use choose::{Score, choose_candidate};
 pub use forecast::{Forecast, ForecastMethod, Outlook, ThresholdSide};
 pub use learn::{ChainError, MIN_SESSIONS};
+pub use lictor_math::ReliabilityBin;
 pub use machine::SOME_VIOLATION;
 pub use predictor::Predictor;
 pub use random::SeededRandom;
-pub use score::{ForecastBin, ForecastScores, LeadTime, ScoredForecast};
+pub use score::{ForecastScores, LeadTime, ScoredForecast};
 pub use sequence::SampleSequence;
 pub use symbol::Step;
 

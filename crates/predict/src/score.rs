@@ -1,6 +1,6 @@
 //! How good forecasts were: against what happened, and against a forecast that always says the base rate.
 
-use lictor_math::clopper_pearson;
+use lictor_math::{ReliabilityBin, clopper_pearson, draw_reliability, write_reliability_table};
 
 /// The number of bins of a reliability table.
 const BINS: usize = 10;
@@ -37,22 +37,9 @@ pub struct ForecastScores {
     pub base_brier: f64,
     /// The probability that a forecast whose pattern happened was higher than one whose did not; `None` without both.
     pub auroc: Option<f64>,
-    /// Forecasts of about the same probability, with how often the pattern happened.
-    pub bins: Vec<ForecastBin>,
-}
-
-/// Forecasts of about the same probability.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ForecastBin {
-    /// How many there were.
-    pub count: usize,
-    /// Their mean.
-    pub mean: f64,
-    /// How often the pattern happened.
-    pub rate: f64,
-    /// The 95 % bars of that rate.
-    pub bars: (f64, f64),
+    /// Forecasts of about the same probability, with how often the pattern happened. Forecasts of one session are one
+    /// cluster: the bars are as wide as the number of sessions says.
+    pub bins: Vec<ReliabilityBin>,
 }
 
 /// How early violations were announced, at some number of false alarms.
@@ -96,6 +83,17 @@ impl ForecastScores {
     pub fn skill(&self) -> f64 {
         if self.base_brier == 0.0 { 0.0 } else { 1.0 - self.brier / self.base_brier }
     }
+
+    /// Returns the reliability table as text, with a plot of each bin.
+    pub fn to_table(&self) -> String {
+        write_reliability_table(&self.bins, "forecasts")
+    }
+
+    /// Returns the reliability table as an SVG picture.
+    pub fn to_svg(&self, title: &str) -> String {
+        let caption = format!("{} forecasts in {} bins with 95 % bars by session", self.forecasts, self.bins.len());
+        draw_reliability(&self.bins, title, &caption)
+    }
 }
 
 /// Counts the pairs in the right order; equal forecasts count half.
@@ -115,32 +113,31 @@ fn measure_auroc(sorted: &[&ScoredForecast], hits: usize) -> Option<f64> {
 }
 
 /// Puts forecasts into bins of about equal size. Equal forecasts are in one bin.
-fn fill_bins(sorted: &[&ScoredForecast]) -> Vec<ForecastBin> {
+fn fill_bins(sorted: &[&ScoredForecast]) -> Vec<ReliabilityBin> {
     let size = sorted.len().div_ceil(BINS);
-    let (mut bins, mut open): (Vec<ForecastBin>, Vec<&ScoredForecast>) = (Vec::new(), Vec::new());
+    let (mut bins, mut open): (Vec<ReliabilityBin>, Vec<&ScoredForecast>) = (Vec::new(), Vec::new());
     for group in sorted.chunk_by(|a, b| a.chance == b.chance) {
         open.extend(group);
         if open.len() >= size {
-            bins.push(ForecastBin::new(&open));
+            bins.push(count_bin(&open));
             open.clear();
         }
     }
     if !open.is_empty() {
-        bins.push(ForecastBin::new(&open));
+        bins.push(count_bin(&open));
     }
     bins
 }
 
-impl ForecastBin {
-    fn new(forecasts: &[&ScoredForecast]) -> ForecastBin {
-        let count = forecasts.len();
-        let hits = forecasts.iter().filter(|it| it.has_happened).count();
-        let mean = forecasts.iter().map(|it| it.chance).sum::<f64>() / count as f64;
-        // Forecasts of one session are one cluster: they tell as much as one of them.
-        let sessions: std::collections::BTreeSet<usize> = forecasts.iter().map(|it| it.session).collect();
-        let (rate, effective) = (hits as f64 / count as f64, sessions.len() as f64);
-        ForecastBin { count, mean, rate, bars: clopper_pearson(rate * effective, effective, CONFIDENCE) }
-    }
+fn count_bin(forecasts: &[&ScoredForecast]) -> ReliabilityBin {
+    let count = forecasts.len();
+    let hits = forecasts.iter().filter(|it| it.has_happened).count();
+    let mean_chance = forecasts.iter().map(|it| it.chance).sum::<f64>() / count as f64;
+    // Forecasts of one session tell as much as one of them.
+    let sessions: std::collections::BTreeSet<usize> = forecasts.iter().map(|it| it.session).collect();
+    let (rate, effective) = (hits as f64 / count as f64, sessions.len() as f64);
+    let (least, most) = clopper_pearson(rate * effective, effective, CONFIDENCE);
+    ReliabilityBin { count: count as u64, positives: hits as u64, mean_chance, least, most }
 }
 
 impl LeadTime {

@@ -162,6 +162,10 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) now: bool,
 
+    /// Write the reliability plot of each property as SVG into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "now")]
+    pub(crate) plots: Option<PathBuf>,
+
     /// Format of the logs, instead of detecting it
     #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
     pub(crate) input_format: Option<String>,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
 
 use anyhow::{Context, bail};
 use lictor::event::native::NativeDecoder;
@@ -14,6 +13,7 @@ use lictor_label::{Calibration, FactCheck, LabelledAnswer};
 use crate::args::LearnCalibrationArgs;
 use crate::complaint;
 use crate::exit::Outcome;
+use crate::render::plots;
 
 /// The most faults of a sample that are listed.
 const MAX_LISTED_FAULTS: usize = 10;
@@ -32,23 +32,17 @@ pub(crate) fn run(args: &LearnCalibrationArgs, out: &mut dyn Write) -> anyhow::R
     sample.retain(|it| it.answer.by.as_deref() == Some(labeler.as_str()));
     let calibration = Calibration::fit(&labeler, &fitted, &sample).map_err(|error| anyhow::anyhow!("{error}"))?;
     if let Some(path) = &args.output {
-        write_file(path, &calibration.to_file())?;
+        std::fs::write(path, calibration.to_file()).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if let Some(folder) = &args.plots {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         for (fact, check) in calibration.facts() {
-            let name: String = fact.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-            write_file(&folder.join(format!("{name}.svg")), &check.to_svg(&format!("{fact}, by {labeler}")))?;
+            plots::write_plot(folder, fact, &check.to_svg(&format!("{fact}, by {labeler}")))?;
         }
     }
     print_result(&calibration, &sample, out)?;
     writeln!(out, "hash {}", calibration.hash())?;
     let is_whole = calibration.too_few().next().is_none() && calibration.facts().all(|(_, check)| check.passed);
     Ok(if is_whole { Outcome::Compliant } else { Outcome::Findings })
-}
-
-fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Reads the answers whose truth is known. A line that cannot be read is an error: a calibration of half a sample would

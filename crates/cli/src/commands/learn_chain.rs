@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::Context;
 use lictor::audit::{AuditOptions, sessions};
 use lictor::judge::Judge;
-use lictor::predict::{Chain, Step};
 
 use crate::args::LearnChainArgs;
 use crate::commands::audit::format;
@@ -20,9 +19,7 @@ pub(crate) fn run(args: &LearnChainArgs, out: &mut dyn Write) -> anyhow::Result<
     let sessions = sessions(&inputs, &options)?;
     let policy = policies::load(Some(&args.policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
-    let atoms = judge.atoms();
-    let steps: Vec<Vec<Step>> = sessions.iter().map(|(_, events)| read_session(&mut judge, events)).collect();
-    let chain = Chain::learn(&steps, &atoms)?;
+    let chain = judge.learn_chain(sessions.iter().map(|(_, events)| &events[..]))?;
     let path = &args.output;
     std::fs::write(path, chain.to_file()).with_context(|| format!("cannot write {}", path.display()))?;
     let plural = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
@@ -37,10 +34,4 @@ pub(crate) fn run(args: &LearnChainArgs, out: &mut dyn Write) -> anyhow::Result<
     )?;
     writeln!(out, "hash {}", chain.hash())?;
     Ok(Outcome::Compliant)
-}
-
-/// Reads a session as chains do.
-pub(crate) fn read_session(judge: &mut Judge, events: &[lictor::event::Event]) -> Vec<Step> {
-    let mut follower = judge.follow();
-    events.iter().map(|event| follower.read_step(event)).collect()
 }

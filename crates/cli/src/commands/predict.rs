@@ -8,7 +8,7 @@ use lictor::audit::{AuditOptions, sessions};
 use lictor::event::Event;
 use lictor::judge::Judge;
 use lictor::policy::{History, Policy};
-use lictor::predict::{Chain, ForecastBin, ForecastScores, LeadTime, Outlook, Predictor, ScoredForecast, Step};
+use lictor::predict::{Chain, ForecastScores, LeadTime, Outlook, Predictor, ScoredForecast, Step};
 
 use crate::args::PredictArgs;
 use crate::commands::audit::format;
@@ -16,6 +16,7 @@ use crate::complaint;
 use crate::exit::Outcome;
 use crate::ledger_log;
 use crate::policies;
+use crate::render::plots;
 
 /// False alarms for each 100 forecasts at which lead times are measured.
 const FALSE_ALARMS: f64 = 5.0;
@@ -48,6 +49,13 @@ pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Out
     if args.now {
         print_now(&sessions.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), &series, out)?;
         return Ok(Outcome::Compliant);
+    }
+    if let Some(folder) = &args.plots {
+        for it in &series {
+            if let Some(scores) = ForecastScores::new(&it.forecasts) {
+                plots::write_plot(folder, &it.name, &scores.to_svg(&format!("{}, within {}", it.name, args.within)))?;
+            }
+        }
     }
     print_scores(&series, sessions.len(), args.within, out)?;
     Ok(Outcome::Compliant)
@@ -188,10 +196,9 @@ fn print_scores(series: &[Series], sessions: usize, within: u32, out: &mut dyn W
     }
     if let Some(it) = series.last() {
         let scores = ForecastScores::new(&it.forecasts);
-        writeln!(out, "\nreliability of `{}`: mean forecast, how often it happened, 95 % bars by session", it.name)?;
-        for ForecastBin { count, mean, rate, bars, .. } in scores.iter().flat_map(|scores| &scores.bins) {
-            let mark = if *mean >= bars.0 && *mean <= bars.1 { "" } else { "  outside" };
-            writeln!(out, "  {count:>7} {mean:>7.3} {rate:>7.3}  {:.3} - {:.3}{mark}", bars.0, bars.1)?;
+        writeln!(out, "\nreliability of `{}`: forecasts, how often it happened, 95 % bars by session", it.name)?;
+        if let Some(scores) = scores {
+            write!(out, "{}", scores.to_table())?;
         }
         writeln!(out, "out of model: {}, open by unknown facts: {}", it.out_of_model, it.undecided)?;
     }

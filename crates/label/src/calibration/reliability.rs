@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lictor_math::{clopper_pearson, ln};
+use lictor_math::{ReliabilityBin, clopper_pearson, ln};
 
 /// The fewest true, and the fewest false, examples that a check needs. Odds that are off by a factor of three are found with
 /// 50 true examples in nine of ten cases, with 10 in one of four.
@@ -42,34 +42,6 @@ pub(super) struct CheckedChance<'a> {
     pub(super) truth: bool,
     /// The session, whose answers hang together.
     pub(super) session: &'a str,
-}
-
-/// One row of a reliability table: answers of about equal chance, and how often their facts hold.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ReliabilityBin {
-    /// The number of answers.
-    pub count: u64,
-    /// The number of them whose fact holds.
-    pub positives: u64,
-    /// Their mean chance.
-    pub mean_chance: f64,
-    /// The lower 95 % bar of the share of positives (Clopper and Pearson).
-    pub least: f64,
-    /// The upper one.
-    pub most: f64,
-}
-
-impl ReliabilityBin {
-    /// Returns the share of answers whose fact holds.
-    pub fn rate(&self) -> f64 {
-        self.positives as f64 / self.count.max(1) as f64
-    }
-
-    /// Whether the mean chance lies between the bars.
-    pub fn is_within(&self) -> bool {
-        self.least <= self.mean_chance && self.mean_chance <= self.most
-    }
 }
 
 /// The result of checking the chances of one fact on answers that they were not fitted on.

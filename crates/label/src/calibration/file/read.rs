@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use lictor_json::{Json, Text};
+use lictor_math::ReliabilityBin;
 
 use super::super::confusion::{ConfusionCounts, MIN_EXAMPLES};
 use super::super::correlation::ErrorCorrelation;
-use super::super::reliability::{FactCheck, ReliabilityBin};
+use super::super::reliability::FactCheck;
 use super::super::sample::Stratum;
 use super::super::score_curve::{FitMethod, ScoreCurve, ScoreScale};
 use super::super::shortage::ExampleShortage;
