@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lictor_event::{Event, Kind};
 use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
 use lictor_policy::{History, Policy, PredictSettings, Problem};
-use lictor_predict::{Chain, ChainPlace, Outlook, Predictor, SOME_VIOLATION, Score, Step};
+use lictor_predict::{Chain, ChainError, ChainPlace, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
 use crate::label::collect_atoms;
 use crate::session::{Proposal, Session, SessionError};
@@ -39,8 +39,8 @@ fn as_step(kind: &Kind, tool: Option<&str>, facts: Facts) -> Step {
 }
 
 impl Judge {
-    /// Returns the facts that the formulas of the policy ask for, to learn a chain with.
-    pub fn atoms(&self) -> Vec<Atom> {
+    /// Returns the facts that the formulas of the policy ask for.
+    fn atoms(&self) -> Vec<Atom> {
         let mut atoms = Vec::new();
         for parsed in &self.prepared().formulas {
             collect_atoms(&parsed.arena, parsed.formula, true, &mut atoms);
@@ -49,6 +49,27 @@ impl Judge {
         atoms.sort_unstable();
         atoms.dedup();
         atoms
+    }
+
+    /// Learns from whole sessions how their events follow each other.
+    ///
+    /// # Errors
+    ///
+    /// There are too few sessions, or too many classes of events.
+    pub fn learn_chain<'a>(&mut self, sessions: impl IntoIterator<Item = &'a [Event]>) -> Result<Chain, ChainError> {
+        let atoms = self.atoms();
+        let read = |events: &'a [Event]| -> Vec<Step> {
+            let mut follower = self.follow();
+            events.iter().map(|event| follower.read_step(event)).collect()
+        };
+        let steps: Vec<Vec<Step>> = sessions.into_iter().map(read).collect();
+        Chain::learn(&steps, &atoms)
+    }
+
+    /// Returns the properties that a chain can forecast, by number.
+    pub fn predictable_properties(&self, chain: &Arc<Chain>) -> Vec<usize> {
+        let can_be = |place: &usize| self.predictor(chain, &[*place], SOME_VIOLATION, 1).is_ok();
+        (0..self.properties().len()).filter(can_be).collect()
     }
 
     /// Returns a predictor for some properties, by number, and a pattern over their verdicts.
@@ -130,8 +151,7 @@ impl Foresight {
             }
         }
         if properties.is_empty() {
-            let can_be = |place: &usize| judge.predictor(chain, &[*place], SOME_VIOLATION, 1).is_ok();
-            properties = (0..all.len()).filter(can_be).collect();
+            properties = judge.predictable_properties(chain);
         }
         if properties.is_empty() {
             let message = "no property of the policy can be forecast by its chain\n\

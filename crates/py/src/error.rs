@@ -10,6 +10,7 @@ pub(crate) enum Error {
     Event,
     Audit,
     State,
+    Forecast,
     Log,
 }
 
@@ -21,6 +22,7 @@ impl Error {
             Error::Event => "EventError",
             Error::Audit => "AuditError",
             Error::State => "StateError",
+            Error::Forecast => "ForecastError",
             Error::Log => "LogError",
         }
     }

@@ -12,6 +12,7 @@ mod decider;
 mod error;
 mod exchange;
 mod facts;
+mod forecast;
 mod formula;
 mod guard;
 mod monitor;
@@ -39,6 +40,7 @@ fn _lictor(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<policy::Policy>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Proposal>()?;
+    module.add_class::<forecast::Chain>()?;
     module.add_class::<guard::GuardCore>()?;
     module.add_class::<exchange::Exchange>()?;
     module.add_class::<audit::Report>()?;

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::error::Error;
+use crate::forecast::{self, Chain, ForecastQuestion, Predictors};
 use crate::policy::Policy;
 use crate::{value, verdict};
 
@@ -73,6 +74,8 @@ pub(crate) struct Session {
     name: String,
     /// Shared with the forks of the session.
     judge: Arc<Mutex<Judge>>,
+    /// Shared with the forks, too. Locked last.
+    predictors: Arc<Mutex<Predictors>>,
     /// Locked before the judge.
     session: Mutex<JudgeSession>,
 }
@@ -132,7 +135,12 @@ impl Session {
         let mut judge = Policy::given(policy, Policy::judge)?;
         let session = JudgeSession::new(&mut judge, name);
         let session = if content { session.showing_content() } else { session };
-        Ok(Session { name: name.to_owned(), judge: Arc::new(Mutex::new(judge)), session: Mutex::new(session) })
+        Ok(Session {
+            name: name.to_owned(),
+            judge: Arc::new(Mutex::new(judge)),
+            predictors: Arc::default(),
+            session: Mutex::new(session),
+        })
     }
 
     /// Its name.
@@ -150,7 +158,12 @@ impl Session {
     /// Returns an independent copy, to try events that may never happen. Neither sees the later events of the other.
     fn fork(&self, py: Python<'_>) -> Session {
         let session = py.detach(|| lock(&self.session).fork());
-        Session { name: self.name.clone(), judge: Arc::clone(&self.judge), session: Mutex::new(session) }
+        Session {
+            name: self.name.clone(),
+            judge: Arc::clone(&self.judge),
+            predictors: Arc::clone(&self.predictors),
+            session: Mutex::new(session),
+        }
     }
 
     /// Returns a proposal with what the event would newly break. The session is unchanged.
@@ -275,6 +288,39 @@ impl Session {
         }
         let found = self.with(py, |session, judge| session.stopping(judge, &sketch, None)).map_err(to_error)?;
         Ok(found.iter().map(|property| property.id.to_string()).collect())
+    }
+
+    /// Returns how likely a property is newly violated within some actions of the agent, by a chain. `None` if the session
+    /// is unlike those that the chain was learnt from.
+    ///
+    /// With `properties`, only these count; with `pattern`, a formula about `violated("ID")` and `satisfied("ID")` is
+    /// forecast instead of a violation; with `after`, from a proposed event on, and what that event violates counts.
+    #[pyo3(signature = (chain, *, within = 3, properties = None, pattern = None, after = None))]
+    fn forecast<'py>(
+        &self,
+        py: Python<'py>,
+        chain: &Bound<'_, Chain>,
+        within: u32,
+        properties: Option<Vec<String>>,
+        pattern: Option<String>,
+        after: Option<&Bound<'_, Proposal>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let question = ForecastQuestion { within, properties, pattern };
+        question.check()?;
+        let (chain, after) = (chain.get(), after.map(Bound::get));
+        let outlook = self.with(py, |session, judge| {
+            let mut predictors = lock(&self.predictors);
+            let predictor = predictors.get(judge, chain, &question).map_err(|why| Error::Forecast.with(why))?;
+            match after {
+                None => session.forecast(judge, predictor).map_err(to_error),
+                Some(after) => {
+                    let proposed = lock(&after.proposed);
+                    let proposed = proposed.as_ref().ok_or_else(|| Error::State.with(COMMITTED))?;
+                    session.forecast_upon(judge, predictor, proposed).map_err(to_error)
+                }
+            }
+        });
+        forecast::to_python(py, &outlook?)
     }
 
     /// Returns the verdicts of the session and the numbers of its steps, without content. With `at_end`, as if it ended

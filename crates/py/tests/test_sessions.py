@@ -11,7 +11,7 @@ from typing import Any, Dict, List
 import pytest
 
 import lictor
-from lictor import AuditError, Decided, EventError, Policy, PolicyError, Session, Severity, StateError, Verdict, audit
+from lictor import AuditError, Chain, Decided, EventError, ForecastError, Policy, PolicyError, Session, Severity, StateError, Verdict, audit
 
 REFUND: Dict[str, Any] = {"kind": "tool_call", "tool": "refund", "args": {"order": "A1"}}
 
@@ -65,6 +65,50 @@ def test_fork_leaves_its_session_unchanged(shop: Policy) -> None:
     assert fork.steps == 1 and session.steps == 0 and session.report()["violations"] == []
     session.observe({"kind": "approval"})
     assert session.fork().observe(REFUND) == []
+
+
+def call(tool: str) -> Dict[str, Any]:
+    return {"kind": "tool_call", "tool": tool}
+
+
+def test_forecast_follows_session_and_proposal(tmp_path: Path) -> None:
+    policy = Policy.parse("lictor: 1\nname: p\nproperties: [{id: no-drop, formula: 'always not tool_call(\"drop\")'}]")
+    past = [[call("shell"), call("drop")] if n % 2 else [call("console"), call("read")] for n in range(60)]
+    (tmp_path / "chain.json").write_text(Chain.learn(policy, past).text)
+    chain = Chain.load(tmp_path / "chain.json")
+    session = Session(policy)
+    shell, console = session.propose(call("shell")), session.propose(call("console"))
+    risky, safe = session.forecast(chain, within=2, after=shell), session.forecast(chain, within=2, after=console)
+    assert risky and safe and risky.least < 0.9 < risky.chance <= risky.most and safe.chance < 0.1
+    assert session.steps == 0 and session.forecast(chain) is not None
+    dropped = session.forecast(chain, after=session.propose(call("drop")))
+    assert dropped and dropped.chance == 1.0 and dropped.method == "by the chain"
+    session.commit(shell)
+    twice = session.forecast(chain, pattern='eventually (violated("no-drop") and next eventually violated("no-drop"))')
+    assert twice and twice.chance < 0.1
+    fork = session.fork()
+    fork.observe(call("read"))
+    kept, moved = session.forecast(chain), fork.forecast(chain)
+    assert kept and moved and kept.chance > moved.chance
+
+
+def test_impossible_forecast_says_why(shop: Policy) -> None:
+    policy = Policy.parse("lictor: 1\nname: p\nproperties: [{id: a, formula: 'always not tool_call(\"drop\")'}]")
+    with pytest.raises(ForecastError, match="sessions"):
+        Chain.learn(policy, [])
+    with pytest.raises(ForecastError, match="chain"):
+        Chain.parse("{}")
+    with pytest.raises(ForecastError, match="no-such-file"):
+        Chain.load("no-such-file")
+    chain = Chain.learn(policy, [[call("read")]] * 40)
+    with pytest.raises(ForecastError, match="no property `b`"):
+        Session(policy).forecast(chain, properties=["b"])
+    with pytest.raises(ForecastError, match="pattern"):
+        Session(policy).forecast(chain, pattern="G (")
+    with pytest.raises(ForecastError, match="learn it"):
+        Session(shop).forecast(chain)
+    with pytest.raises(ValueError, match="within"):
+        Session(policy).forecast(chain, within=0)
 
 
 def test_open_obligation_is_found_at_end() -> None:

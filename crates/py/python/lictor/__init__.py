@@ -11,12 +11,14 @@ The main names:
 - :class:`Policy`, :class:`Session`: a policy for an agent, and one session of it, judged step by step
 - :class:`Guard`: decides on every step before it takes effect; a decorator for tools, wrappers for clients
 - :func:`audit`, :class:`Report`: whole logs
+- :class:`Chain`, :class:`Forecast`: how likely a session violates a property soon
 - :class:`Formula` and its algebra, :class:`Monitor`, :func:`evaluate`, :func:`explain`, :func:`check`: bare formulas
 - :class:`TrajectorySafetyMonitor`: named properties over the steps of an agent
 - ``lictor.adapters``: LangChain and LangGraph, the OpenAI Agents SDK, smolagents, MCP servers
 """
 
 from ._lictor import (
+    Chain,
     F,
     Formula,
     G,
@@ -51,8 +53,20 @@ from ._lictor import (
     true_,
 )
 from .decisions import Decision, Objection, Redaction
-from .errors import AuditError, Denied, EventError, FormulaError, LictorError, LogError, PolicyError, StateError, ToolError
+from .errors import (
+    AuditError,
+    Denied,
+    EventError,
+    ForecastError,
+    FormulaError,
+    LictorError,
+    LogError,
+    PolicyError,
+    StateError,
+    ToolError,
+)
 from .findings import Finding, Proof
+from .forecasts import Forecast
 from .formulas import Evaluation, WitnessStep, check, evaluate, explain
 from .guard import Guard
 from .report import Report, audit
@@ -62,6 +76,7 @@ from .verdicts import Action, Decided, Response, Severity, Verdict
 __all__ = [
     "Action",
     "AuditError",
+    "Chain",
     "Decided",
     "Decision",
     "Denied",
@@ -70,6 +85,8 @@ __all__ = [
     "EventError",
     "F",
     "Finding",
+    "Forecast",
+    "ForecastError",
     "Formula",
     "FormulaError",
     "G",

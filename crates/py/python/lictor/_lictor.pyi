@@ -3,9 +3,11 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, NoReturn, Opti
 
 from .decisions import Decision
 from .findings import Finding
+from .forecasts import Forecast
 from .verdicts import Verdict
 
 __all__ = [
+    "Chain",
     "Exchange",
     "F",
     "Formula",
@@ -216,7 +218,31 @@ class Session:
     def finish(self) -> List[Finding]: ...
     def obligations(self) -> List[Dict[str, Any]]: ...
     def stopping(self, tool: str, args: Optional[Mapping[str, Any]] = None) -> List[str]: ...
+    def forecast(
+        self,
+        chain: Chain,
+        *,
+        within: int = 3,
+        properties: Optional[Sequence[str]] = None,
+        pattern: Optional[str] = None,
+        after: Optional[Proposal] = None,
+    ) -> Optional[Forecast]: ...
     def report(self, *, at_end: bool = False) -> Dict[str, Any]: ...
+
+@final
+class Chain:
+    @staticmethod
+    def load(path: Union[str, "PathLike[str]"]) -> Chain: ...
+    @staticmethod
+    def parse(text: str) -> Chain: ...
+    @staticmethod
+    def learn(policy: _Policy, sessions: Iterable[Iterable[Mapping[str, Any]]]) -> Chain: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def sessions(self) -> int: ...
 
 @final
 class GuardCore:

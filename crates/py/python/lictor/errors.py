@@ -40,6 +40,10 @@ class StateError(LictorError):
     """An object is in the wrong state for a call, or belongs to another object."""
 
 
+class ForecastError(LictorError, ValueError):
+    """A chain cannot be read or learnt, or cannot forecast what is asked for."""
+
+
 class LogError(LictorError):
     """The log of a guard cannot be opened or written. An event without a record does not take effect."""
 
