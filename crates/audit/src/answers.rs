@@ -4,7 +4,7 @@
 //! no labeler is asked twice.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lictor_event::labeler::{Labelers, Question};
@@ -16,8 +16,8 @@ use lictor_json::Text;
 pub struct AnswerBook {
     labelers: Labelers,
     known: Mutex<HashMap<EventKey, Vec<Answer>>>,
-    /// The events that labelers were asked about, in no order.
-    asked: Mutex<Vec<EventKey>>,
+    /// The events that labelers were asked about.
+    asked: Mutex<HashSet<EventKey>>,
 }
 
 /// An event by the file in which its session begins, the name of the session, and its step there.
@@ -57,25 +57,18 @@ impl AnswerBook {
         Cow::Owned(event)
     }
 
-    /// Asks labelers about an event, and returns it with their answers.
-    pub(crate) fn ask<'e>(
-        &self,
-        key: EventKey,
-        event: Cow<'e, Event>,
-        before: &[Event],
-        questions: &[Question],
-    ) -> Cow<'e, Event> {
-        let questions: Vec<Question> = questions.iter().filter(|it| self.labelers.has(&it.by)).cloned().collect();
-        if questions.is_empty() {
-            return event;
-        }
-        let mut event = event.into_owned();
+    /// Whether the labeler of a question is there.
+    pub(crate) fn can_ask(&self, question: &Question) -> bool {
+        self.labelers.has(&question.by)
+    }
+
+    /// Asks labelers about an event, and adds their answers to it.
+    pub(crate) fn ask(&self, key: EventKey, event: &mut Event, before: &[Event], questions: &[Question]) {
         let given = event.answers.len();
-        self.labelers.answer("", &mut event, before, &questions);
+        self.labelers.answer("", event, before, questions);
         let answers = &event.answers[given..];
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key.clone()).or_default().extend(answers.iter().cloned());
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(key);
-        Cow::Owned(event)
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
     }
 }

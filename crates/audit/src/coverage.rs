@@ -142,6 +142,13 @@ impl SeenFacts {
         {
             self.tools.insert(tool.clone());
         }
+        self.note_names(event);
+        self.content.note(event);
+        judge.mark_coverage(&mut self.facts);
+        self.unknown.note(judge, &self.facts, event);
+    }
+
+    fn note_names(&mut self, event: &Event) {
         let labels = event.labels.iter().map(|label| name_label(label));
         let answers = event.answers.iter().map(|answer| &*answer.fact.name);
         for name in labels.chain(event.facts.iter().map(|fact| &*fact.name)).chain(answers) {
@@ -149,9 +156,12 @@ impl SeenFacts {
                 self.stated.insert(name.into());
             }
         }
-        self.content.note(event);
+    }
+
+    /// Notes the answers about an event that was noted before, after it was judged again.
+    pub(crate) fn note_answers(&mut self, judge: &Judge, event: &Event) {
+        self.note_names(event);
         judge.mark_coverage(&mut self.facts);
-        self.unknown.note(judge, &self.facts, event);
     }
 
     /// Whether the event that was judged last has a fact that some property asks for.

@@ -8,6 +8,7 @@ mod batch;
 mod closed_session;
 pub mod comparison;
 mod coverage;
+mod deferred;
 mod inventory;
 mod join;
 mod noise;

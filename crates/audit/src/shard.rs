@@ -8,10 +8,11 @@ use lictor_logic::{Time, Verdict};
 use rustc_hash::FxHashMap;
 
 use super::AuditOptions;
-use super::answers::{AnswerBook, EventKey};
+use super::answers::AnswerBook;
 use super::batch::{ShardItem, ShardedBatch, hash_session};
 use super::closed_session::{ClosedSession, EventPlace, SessionKey};
 use super::coverage::SeenFacts;
+use super::deferred::{DeferredEvents, LEFT_EVENTS, SessionAsker, WantedAnswers};
 use super::join::{JoinCursor, JoinEntries};
 use super::sayings_spool::{MAX_RESIDENT_BYTES, SayingsSpool, SpooledSayings};
 use super::session_records::SessionRecords;
@@ -78,7 +79,9 @@ struct OpenSession {
     /// Whether some event was out of order.
     is_unordered: bool,
     /// The events that questions to labelers may look back at.
-    recent: Box<[Event]>,
+    recent: Vec<Event>,
+    /// The last events, if questions about them wait.
+    deferred: Option<Box<DeferredEvents>>,
     /// Whether some event had a fact that a property asks for.
     has_facts: bool,
     /// How many bytes its sayings take in memory, and where they are if they are not.
@@ -93,6 +96,13 @@ struct OpenSession {
 struct EarlyEvent {
     event: Event,
     place: EventPlace,
+}
+
+impl OpenSession {
+    /// Returns its name, or that of its file.
+    fn title(&self) -> Text {
+        self.key.name.clone().unwrap_or_else(|| Text::new(&self.file))
+    }
 }
 
 impl Shard {
@@ -215,20 +225,22 @@ impl Shard {
     /// Judges an event in its place; `joined` is the number of the entry that it is, if it comes from another system.
     fn judge_in_place(&mut self, session: u32, event: &Event, place: EventPlace, joined: Option<u32>) {
         self.load_sayings(session);
-        let answered;
-        let event = match self.answers.take() {
-            None => event,
-            Some(answers) => {
-                answered = self.ask_labelers(&answers, session, event);
-                self.answers = Some(answers);
-                &*answered
+        let answers = self.answers.clone();
+        let advanced = match &answers {
+            None => self
+                .judge
+                .advance(&mut self.sessions[session as usize].state, event)
+                .map(|()| (Cow::Borrowed(event), None)),
+            Some(answers) => self.advance_asking(answers, session, event),
+        };
+        let (event, wanted) = match advanced {
+            Ok(advanced) => advanced,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                return;
             }
         };
-        let open = &mut self.sessions[session as usize];
-        if let Err(error) = self.judge.advance(&mut open.state, event) {
-            self.failure.get_or_insert(error);
-            return;
-        }
+        let (open, event) = (&mut self.sessions[session as usize], &*event);
         self.seen.note(&self.judge, event);
         open.has_facts = open.has_facts || self.seen.is_asked(&self.judge);
         let name = || open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
@@ -240,32 +252,73 @@ impl Shard {
                 self.history.push(HistoryEntry { time, order, joined, change: HistoryChange::Event(event) });
             }
         }
+        if let (Some(answers), Some(wanted)) = (&answers, wanted)
+            && let Err(error) = self.ask_deferred(answers, session, wanted)
+        {
+            self.failure.get_or_insert(error);
+        }
         self.count_sayings(session);
     }
 
-    /// Returns an event with the answers of labelers, known ones or new ones.
-    fn ask_labelers<'e>(&mut self, answers: &AnswerBook, session: u32, event: &'e Event) -> Cow<'e, Event> {
+    /// Judges an event with the answers of labelers, as far as they are known or cannot wait. Returns the event as it was
+    /// judged, and what has to be asked about the events before it.
+    fn advance_asking<'e>(
+        &mut self,
+        answers: &AnswerBook,
+        session: u32,
+        event: &'e Event,
+    ) -> Result<(Cow<'e, Event>, Option<WantedAnswers>), SessionError> {
+        let judge = &mut self.judge;
         let open = &mut self.sessions[session as usize];
-        let title = open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
-        let key = EventKey { file: Arc::clone(&open.file), session: title, step: open.state.steps() + 1 };
-        let mut event = answers.add_known(&key, event);
-        let window = self.judge.question_window();
-        match self.judge.questions(&open.state, &event) {
-            Ok(questions) if questions.is_empty() => {}
-            Ok(questions) => {
-                event = answers.ask(key, event, &open.recent, &questions);
+        let name = open.title();
+        let asker = SessionAsker { answers, file: &open.file, session: &name, window: judge.question_window() };
+        let step = open.state.steps() + 1;
+        let mut event = answers.add_known(&asker.key(step), event);
+        let urgent = judge.urgent_questions(&open.state, &event)?;
+        if urgent.iter().any(|question| answers.can_ask(question)) {
+            asker.ask_about(step, event.to_mut(), &open.recent, urgent);
+        }
+        if open.deferred.is_none() {
+            let waiting = judge.questions(&open.state, &event)?;
+            if !waiting.iter().any(|question| answers.can_ask(question)) {
+                judge.advance(&mut open.state, &event)?;
+                asker.remember(&mut open.recent, &event);
+                return Ok((event, None));
             }
-            Err(error) => {
-                self.failure.get_or_insert(error);
+            open.deferred = Some(Box::new(DeferredEvents::new(open.state.clone(), open.recent.clone())));
+        }
+        let before = open.state.clone();
+        let mut doubts = judge.advance_doubtful(&mut open.state, &event)?;
+        // Mostly the event itself says what is not known about it.
+        if !doubts.is_empty() && asker.ask_event(judge, (&before, &open.recent), event.to_mut(), &doubts, &doubts)? {
+            open.state = before;
+            doubts = judge.advance_doubtful(&mut open.state, &event)?;
+        }
+        asker.remember(&mut open.recent, &event);
+        let mut wanted = (!doubts.is_empty()).then_some(WantedAnswers::AtLastEvent(doubts));
+        if let Some(deferred) = &mut open.deferred {
+            deferred.push(event.clone().into_owned());
+            if wanted.is_none() && deferred.is_full() {
+                wanted = Some(WantedAnswers::Oldest(LEFT_EVENTS));
             }
         }
-        if window > 0 {
-            let mut recent = std::mem::take(&mut open.recent).into_vec();
-            recent.push(event.clone().into_owned());
-            recent.drain(..recent.len().saturating_sub(window));
-            open.recent = recent.into();
-        }
-        event
+        Ok((event, wanted))
+    }
+
+    /// Asks about events whose questions wait.
+    fn ask_deferred(&mut self, answers: &AnswerBook, session: u32, wanted: WantedAnswers) -> Result<(), SessionError> {
+        let open = &mut self.sessions[session as usize];
+        let Some(deferred) = open.deferred.take() else { return Ok(()) };
+        let name = open.title();
+        let asker = SessionAsker { answers, file: &open.file, session: &name, window: self.judge.question_window() };
+        let (seen, has_facts) = (&mut self.seen, &mut open.has_facts);
+        let mut note = |judge: &Judge, event: &Event| {
+            seen.note_answers(judge, event);
+            *has_facts |= seen.is_asked(judge);
+        };
+        let asked = deferred.ask(&mut self.judge, &asker, wanted, &mut note)?;
+        (open.state, open.deferred) = (asked.state, asked.deferred);
+        Ok(())
     }
 
     /// Judges events that were held back, and records gaps, which were detected at an event of that source.
@@ -294,6 +347,13 @@ impl Shard {
                     });
                     let count = last.abs_diff(*first).saturating_add(1);
                     self.load_sayings(session);
+                    // What is missing may be anything, so that nothing before it becomes known later.
+                    if let Some(answers) = self.answers.clone()
+                        && let Err(error) = self.ask_deferred(&answers, session, WantedAnswers::Oldest(0))
+                    {
+                        self.failure.get_or_insert(error);
+                        return;
+                    }
                     let open = &mut self.sessions[session as usize];
                     let missed =
                         self.judge.advance_missing(&mut open.state, count, next.and_then(|next| next.event.time));
@@ -358,7 +418,9 @@ impl Shard {
     /// Writes the sayings of the sessions that were idle longest to the file, until half of the memory is free.
     #[inline(never)]
     fn spool_idle(&mut self) {
-        let mut idle: Vec<usize> = (0..self.sessions.len()).filter(|place| self.sessions[*place].sayings > 0).collect();
+        // The copy that questions wait for holds its sayings, too.
+        let can_be = |open: &OpenSession| open.sayings > 0 && open.deferred.is_none();
+        let mut idle: Vec<usize> = (0..self.sessions.len()).filter(|place| can_be(&self.sessions[*place])).collect();
         idle.sort_unstable_by_key(|place| self.sessions[*place].used);
         for place in idle {
             let open = &mut self.sessions[place];
@@ -413,7 +475,8 @@ impl Shard {
                 numbers: ReorderBuffer::default(),
                 gaps: Vec::new(),
                 is_unordered: false,
-                recent: Box::default(),
+                recent: Vec::new(),
+                deferred: None,
                 has_facts: false,
                 sayings: 0,
                 spooled: None,
@@ -431,6 +494,15 @@ impl Shard {
             return Err(failure);
         }
         let mut closed = Vec::with_capacity(self.sessions.len());
+        for session in 0..self.sessions.len() {
+            let open = &mut self.sessions[session];
+            if let (Some(answers), true) = (self.answers.clone(), open.deferred.is_some()) {
+                let unknown = self.judge.find_unknown_ends(&mut open.state)?;
+                if !unknown.is_empty() {
+                    self.ask_deferred(&answers, session as u32, WantedAnswers::AtEnd(unknown))?;
+                }
+            }
+        }
         for mut open in std::mem::take(&mut self.sessions) {
             if let Some(now) = as_of {
                 self.judge.advance_time(&mut open.state, now)?;
@@ -455,7 +527,7 @@ impl Shard {
                 })
             });
             let outcomes = outcomes.collect::<Result<_, SessionError>>()?;
-            let name = open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
+            let name = open.title();
             let report = SessionReport { name, file: open.file, steps: open.state.steps(), outcomes, gaps: open.gaps };
             closed.push(ClosedSession {
                 key: open.key,

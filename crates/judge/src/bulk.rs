@@ -2,6 +2,8 @@
 //!
 //! An audit judges this way first, and looks for witnesses only where something was violated.
 
+use std::sync::Arc;
+
 use lictor_event::Event;
 use lictor_json::Text;
 use lictor_logic::{Facts, MonitorId, Time, Verdict};
@@ -44,6 +46,28 @@ impl Judge {
         self.check_state(state)?;
         self.add_event(state, event);
         Ok(())
+    }
+
+    /// Advances a session by an event, and returns the properties, by number, of which it is unknown whether the event
+    /// violates them.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn advance_doubtful(&mut self, state: &mut SessionState, event: &Event) -> Result<Vec<usize>, SessionError> {
+        self.check_state(state)?;
+        let labeled = self.label(state, event);
+        let before = state.standing.clone();
+        let (mut violations, unweighed) =
+            self.read_with_risks(&mut state.standing, &mut state.beliefs, &state.counts, &labeled);
+        state.spare_lost(&mut violations);
+        let (labels, time) = (&labeled.labels, labeled.observation.time);
+        let prepared = Arc::clone(self.prepared());
+        let mut doubts = self.group.possible_doubts((&before, &state.standing), (labels, time), &violations, &prepared);
+        state.take(labeled.notes, &violations);
+        self.recycle(labeled.labels, labeled.observation);
+        doubts.extend(unweighed);
+        Ok(doubts)
     }
 
     /// Advances the state of a session by an event.

@@ -211,6 +211,27 @@ impl MonitorGroup {
         doubts
     }
 
+    /// Like [`MonitorGroup::doubts`], without a trail that says which properties cannot depend on anything unknown.
+    pub(crate) fn possible_doubts(
+        &mut self,
+        (before, behind): (&TraceState, &TraceState),
+        (labels, time): (&Labels, Option<Time>),
+        violations: &Violations,
+        prepared: &PreparedPolicy,
+    ) -> Vec<usize> {
+        let (mut before, facts) = (before.clone(), labels.facts(time, &prepared.plan.names));
+        self.expire(&mut before, time, prepared, &mut Violations::default());
+        let is_broken = |property: usize| violations.broken.iter().any(|broken| broken.property == property);
+        let MonitorGroup { properties, watch, .. } = self;
+        let is_doubtful = |property: &usize| {
+            let monitor = prepared.monitors[*property];
+            watch.is_full(behind, monitor)
+                || watch.is_undetermined(behind, monitor)
+                || watch.may_break(&before, monitor, &facts)
+        };
+        properties.iter().copied().filter(|property| !is_broken(*property)).filter(is_doubtful).collect()
+    }
+
     /// Whether each open fact of the next position can change what becomes of a monitor.
     pub(super) fn find_relevant(
         &mut self,

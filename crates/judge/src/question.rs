@@ -4,11 +4,33 @@ use std::sync::Arc;
 
 use lictor_event::labeler::{Question, name_of};
 use lictor_event::{Answer, Event, Kind};
-use lictor_logic::{After, Fact, Facts};
+use lictor_logic::{After, Fact, Facts, Verdict};
 
 use crate::label::NameId;
+use crate::prepared::PreparedPolicy;
 use crate::session::{Session, SessionError};
 use crate::{Judge, LabeledEvent, SessionState};
+
+/// Which of the open questions about an event are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked<'a> {
+    /// All. If an event is not the next one, what happens before it may give any question a meaning.
+    All,
+    /// Those whose answers can still change a verdict.
+    Relevant,
+    /// Those of them that cannot wait for later events.
+    Urgent,
+    /// Those that matter to some properties, by number.
+    About(&'a [usize]),
+}
+
+impl SessionState {
+    /// Whether nothing changes what became of a property: a finding that only reports is still a finding, one that was
+    /// final changes no more.
+    fn is_final(&self, prepared: &PreparedPolicy, property: usize) -> bool {
+        prepared.formulas[property].after == After::Latch && self.counts[property].count > 0
+    }
+}
 
 impl Session {
     /// Returns the questions about an event whose answers can still change a verdict, for the labelers that the policy
@@ -19,7 +41,7 @@ impl Session {
     /// The session belongs to another judge.
     pub fn questions(&self, judge: &mut Judge, event: &Event) -> Result<Vec<Question>, SessionError> {
         self.check_judge(judge)?;
-        Ok(judge.find_questions(self.state(), event, true))
+        Ok(judge.find_questions(self.state(), event, Asked::Relevant))
     }
 }
 
@@ -31,9 +53,59 @@ impl Judge {
     /// The state belongs to another judge.
     pub fn questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
         match self.owns(state) {
-            true => Ok(self.find_questions(state, event, true)),
+            true => Ok(self.find_questions(state, event, Asked::Relevant)),
             false => Err(SessionError::foreign_judge(None)),
         }
+    }
+
+    /// Returns those of the [questions](Judge::questions) that cannot wait: about properties with a risk, with deadlines or
+    /// over several sessions, whose verdicts do not say that they hang on an answer to come.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn urgent_questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
+        match self.owns(state) {
+            true => Ok(self.find_questions(state, event, Asked::Urgent)),
+            false => Err(SessionError::foreign_judge(None)),
+        }
+    }
+
+    /// Returns those of the [questions](Judge::questions) that matter to some properties, by number.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn questions_about(
+        &mut self,
+        state: &SessionState,
+        event: &Event,
+        properties: &[usize],
+    ) -> Result<Vec<Question>, SessionError> {
+        match self.owns(state) {
+            true => Ok(self.find_questions(state, event, Asked::About(properties))),
+            false => Err(SessionError::foreign_judge(None)),
+        }
+    }
+
+    /// Returns the properties that ask labelers, by number, of which it is unknown what becomes of them if the session
+    /// ends here.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn find_unknown_ends(&mut self, state: &mut SessionState) -> Result<Vec<usize>, SessionError> {
+        if !self.owns(state) {
+            return Err(SessionError::foreign_judge(None));
+        }
+        let prepared = Arc::clone(self.prepared());
+        let is_unknown = |property: &usize| match self.monitor(*property) {
+            Some(id) if !prepared.asked(*property).is_empty() && !state.is_final(&prepared, *property) => {
+                self.group.end(&mut state.standing, id) == Verdict::Inconclusive
+            }
+            _ => false,
+        };
+        Ok((0..prepared.properties.len()).filter(is_unknown).collect())
     }
 
     /// Returns all open questions about the next event of a session, whether they can change a verdict or not.
@@ -43,7 +115,7 @@ impl Judge {
     /// The state belongs to another judge.
     pub fn all_questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
         match self.owns(state) {
-            true => Ok(self.find_questions(state, event, false)),
+            true => Ok(self.find_questions(state, event, Asked::All)),
             false => Err(SessionError::foreign_judge(None)),
         }
     }
@@ -54,9 +126,8 @@ impl Judge {
         windows.max().unwrap_or(0)
     }
 
-    /// Returns the open questions about an event. If it is not the next one, what happens before it may give any of them
-    /// a meaning, so all of them are returned.
-    pub(crate) fn find_questions(&mut self, state: &SessionState, event: &Event, is_next: bool) -> Vec<Question> {
+    /// Returns open questions about an event.
+    pub(crate) fn find_questions(&mut self, state: &SessionState, event: &Event, asked: Asked<'_>) -> Vec<Question> {
         if self.prepared().plan.questions.is_empty() {
             return Vec::new();
         }
@@ -74,13 +145,13 @@ impl Judge {
         });
         let open: Vec<(NameId, Question)> =
             open.map(|(case, question)| (plan.cases[*case as usize].name(), question.clone())).collect();
-        if open.is_empty() || !is_next {
+        if open.is_empty() || asked == Asked::All {
             return open.into_iter().map(|(_, question)| question).collect();
         }
         let labeled = self.label(state, event);
         let facts: Vec<Fact> = open.iter().map(|(_, question)| question.fact.clone()).collect();
         let names: Vec<NameId> = open.iter().map(|(name, _)| *name).collect();
-        let matters = self.find_relevant(state, &labeled, &names, &facts);
+        let matters = self.find_relevant(state, &labeled, &names, &facts, asked);
         self.recycle(labeled.labels, labeled.observation);
         open.into_iter().zip(matters).filter(|(_, matters)| *matters).map(|((_, question), _)| question).collect()
     }
@@ -94,15 +165,22 @@ impl Judge {
         event: &LabeledEvent,
         names: &[NameId],
         open: &[Fact],
+        asked: Asked<'_>,
     ) -> Vec<bool> {
         let prepared = Arc::clone(self.prepared());
         let mut matters = vec![false; open.len()];
         let facts = event.labels.facts(event.observation.time, &prepared.plan.names);
-        for (property, asked) in prepared.asked.iter().enumerate() {
-            let is_asked: Vec<bool> = names.iter().map(|name| asked.contains(name)).collect();
-            // A finding that only reports is still a finding; one that was final changes no more.
-            let is_final = prepared.formulas[property].after == After::Latch && state.counts[property].count > 0;
-            if is_final || state.is_lost(property) || !is_asked.contains(&true) {
+        for (property, of_property) in prepared.asked.iter().enumerate() {
+            let is_asked: Vec<bool> = names.iter().map(|name| of_property.contains(name)).collect();
+            if state.is_final(&prepared, property) || state.is_lost(property) || !is_asked.contains(&true) {
+                continue;
+            }
+            let is_left_out = match asked {
+                Asked::All | Asked::Relevant => false,
+                Asked::Urgent => self.can_wait(state, property),
+                Asked::About(properties) => !properties.contains(&property),
+            };
+            if is_left_out {
                 continue;
             }
             let relevant = self.find_relevant_to(property, state, &facts, open);
@@ -111,6 +189,12 @@ impl Judge {
             }
         }
         matters
+    }
+
+    /// Whether a property says at each event if its verdict hangs on an answer to come.
+    fn can_wait(&self, state: &SessionState, property: usize) -> bool {
+        let has_monitor = self.monitor(property).is_some() && !self.has_risk(&state.beliefs, property);
+        has_monitor && !self.prepared().formulas[property].is_timed
     }
 
     /// Whether each open fact can change what becomes of one property.

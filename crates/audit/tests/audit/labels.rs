@@ -73,10 +73,10 @@ fn write_log(sessions: &[Vec<Step>], flipped: Option<usize>) -> String {
 }
 
 /// Numbers that are the same everywhere (xorshift).
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

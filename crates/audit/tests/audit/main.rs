@@ -10,6 +10,7 @@ mod join;
 mod labels;
 mod order;
 mod pages;
+mod questions;
 mod records;
 mod reports;
 mod skew;

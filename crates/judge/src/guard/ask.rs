@@ -5,6 +5,7 @@ use lictor_event::labeler::{Labelers, Question};
 
 use super::{Decider, Guard, GuardedSession};
 use crate::decision::Decision;
+use crate::question::Asked;
 
 impl Guard {
     /// Returns the questions about an event whose answers can still change a verdict, and the events before it that they
@@ -26,7 +27,8 @@ impl Guard {
 
 impl Decider {
     fn questions(&mut self, guarded: &GuardedSession, event: &Event, is_next: bool) -> (Vec<Question>, Vec<Event>) {
-        let questions = self.judge.find_questions(guarded.session.state(), event, is_next);
+        let asked = if is_next { Asked::Relevant } else { Asked::All };
+        let questions = self.judge.find_questions(guarded.session.state(), event, asked);
         let before = if questions.is_empty() { Vec::new() } else { guarded.recent.iter().cloned().collect() };
         (questions, before)
     }
