@@ -2,6 +2,7 @@
 //! `lictor-bench data`: properties about sums and several people, against engines of policies.
 //! `lictor-bench audit`: an audit of whole logs against only parsing them.
 //! `lictor-bench guard`: the cost of a decision on one event.
+//! `lictor-bench forecast`: the cost of a forecast by a chain.
 //! `lictor-bench gateway`: the cost of the gateway, compared with other proxies.
 //! `lictor-bench ledger`: durable appends against plain writing, and verification.
 //! `lictor-bench store`: engines that keep sessions on disk.
@@ -12,6 +13,7 @@
 mod audit;
 mod data;
 mod floor;
+mod forecast;
 mod gateway;
 mod guard;
 mod ledger;
@@ -35,7 +37,7 @@ use crate::table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | gateway | ledger | store";
+const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | forecast | gateway | ledger | store";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
         Some((name, [])) if name == "data" => finish(data::run()),
         Some((name, [])) if name == "guard" => finish(guard::run()),
+        Some((name, [])) if name == "forecast" => finish(forecast::run()),
         Some((name, [])) if name == "gateway" => finish(gateway::run()),
         Some((name, [port])) if name == "gateway-upstream" => finish(number(port).and_then(gateway::upstream::run)),
         Some((name, [port, upstream])) if name == "gateway-plain" => {
