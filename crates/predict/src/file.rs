@@ -126,7 +126,9 @@ fn write_symbol(symbol: &Symbol) -> Json {
     let facts = symbol.facts.iter().map(|fact| {
         let values = fact.values.iter().map(|value| match value {
             SymbolValue::Constant(value) => Json::from([("is", write_value(value))]),
-            SymbolValue::Recent(place) => Json::from([("recent", Json::from(i64::from(*place)))]),
+            SymbolValue::Recent { of, place } => {
+                Json::from([("recent", Json::from(i64::from(*place))), ("of", Json::from(&**of))])
+            }
             SymbolValue::Fresh => Json::from("fresh"),
             SymbolValue::Any => Json::from("any"),
         });
@@ -148,7 +150,10 @@ fn read_symbol(json: &Json) -> Option<Symbol> {
             Some("any") => Some(SymbolValue::Any),
             Some(_) => None,
             None => match value.get("recent") {
-                Some(place) => Some(SymbolValue::Recent(u8::try_from(place.as_i64()?).ok()?)),
+                Some(place) => {
+                    let place = u8::try_from(place.as_i64()?).ok()?;
+                    Some(SymbolValue::Recent { of: value.text("of")?.into(), place })
+                }
                 None => Some(SymbolValue::Constant(read_value(value.get("is")?)?)),
             },
         };

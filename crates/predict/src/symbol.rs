@@ -2,16 +2,19 @@
 //!
 //! A symbol is the kind of an event, its tool, and its facts. A value that recurs in many sessions, such as the name of
 //! an effect, is part of the symbol. A value that belongs to one session, such as a person, is replaced by its role:
-//! how long ago the session last had it, or that it is new. So a chain that was learnt from some persons forecasts for
-//! others.
+//! which fact had it last and how long ago, or that it is new. So a chain that was learnt from some persons forecasts for
+//! others, and what was looked up before is changed, not something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lictor_logic::{Atom, Fact, Facts, Term, Value};
 
-/// The number of roles of values that a session had before.
+/// The number of roles of values that facts of one name had before.
 const RECENT_VALUES: usize = 4;
+
+/// How many values of a session are remembered.
+const MAX_VALUES: usize = 64;
 
 /// One event of a session, as chains read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +51,13 @@ pub(crate) struct SymbolFact {
 pub(crate) enum SymbolValue {
     /// A value that is the same in all sessions.
     Constant(Value),
-    /// The value of this session that it had last, or second to last, and so on.
-    Recent(u8),
+    /// A value that the session had before.
+    Recent {
+        /// The name of the fact that had it last.
+        of: Arc<str>,
+        /// How many other values facts of this name had after it.
+        place: u8,
+    },
     /// A value that the session did not have lately.
     Fresh,
     /// Any value, in an unknown fact.
@@ -81,38 +89,50 @@ impl Constants {
     }
 }
 
-/// The values that a session had lately, the last first.
+/// The values that a session had lately, the last first, each with the name of the fact that had it last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RecentValues(Vec<Value>);
+pub(crate) struct RecentValues(Vec<(Value, Arc<str>)>);
 
 impl RecentValues {
     fn role(&self, value: &Value) -> SymbolValue {
-        match self.0.iter().position(|known| known == value) {
-            Some(place) => SymbolValue::Recent(place as u8),
-            None => SymbolValue::Fresh,
+        let Some(place) = self.0.iter().position(|(known, _)| known == value) else { return SymbolValue::Fresh };
+        let of = &self.0[place].1;
+        let later = self.0[..place].iter().filter(|(_, name)| name == of).count();
+        match later < RECENT_VALUES {
+            true => SymbolValue::Recent { of: Arc::clone(of), place: later as u8 },
+            false => SymbolValue::Fresh,
         }
     }
 
-    fn touch(&mut self, value: &Value) {
-        self.0.retain(|known| known != value);
-        self.0.insert(0, value.clone());
-        self.0.truncate(RECENT_VALUES);
+    /// Returns the value of a role. A session with fewer values has an earlier one in it; none if it had none.
+    fn find(&self, of: &str, place: u8) -> Option<&Value> {
+        self.0.iter().filter(|(_, name)| **name == *of).take(place as usize + 1).last().map(|(value, _)| value)
+    }
+
+    /// Remembers the values of an event, with the names of their facts. The first of them is the last value then.
+    fn touch_all(&mut self, mut own: Vec<(Arc<str>, Value)>) {
+        own.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, value) in own.into_iter().rev() {
+            self.0.retain(|(known, _)| *known != value);
+            self.0.insert(0, (value, name));
+        }
+        self.0.truncate(MAX_VALUES);
     }
 }
 
 /// Returns the symbol of an event, and remembers the values it had.
 pub(crate) fn read_symbol(step: &Step, constants: &Constants, recent: &mut RecentValues) -> Symbol {
     let mut facts = BTreeSet::new();
-    let mut own: Vec<&Value> = Vec::new();
+    let mut own: Vec<(Arc<str>, Value)> = Vec::new();
     for Fact { name, values } in &step.facts.known {
         let read = |(place, value): (usize, &Value)| match constants.has(name, place, value) {
             true => SymbolValue::Constant(value.clone()),
             false => recent.role(value),
         };
         let read_values = values.iter().enumerate().map(read).collect();
-        own.extend(
-            values.iter().enumerate().filter(|(place, value)| !constants.has(name, *place, value)).map(|it| it.1),
-        );
+        let is_own = |(place, value): &(usize, &Value)| !constants.has(name, *place, value);
+        let own_values = values.iter().enumerate().filter(is_own);
+        own.extend(own_values.map(|(_, value)| (Arc::clone(name), value.clone())));
         facts.insert(SymbolFact { name: Arc::clone(name), values: read_values, is_unknown: false });
     }
     for Atom { name, terms } in &step.facts.unknown {
@@ -124,8 +144,7 @@ pub(crate) fn read_symbol(step: &Step, constants: &Constants, recent: &mut Recen
         let values = terms.iter().enumerate().map(read).collect();
         facts.insert(SymbolFact { name: Arc::clone(name), values, is_unknown: true });
     }
-    // The last value of an event is the one before all others.
-    own.iter().rev().for_each(|value| recent.touch(value));
+    recent.touch_all(own);
     let Step { kind, tool, is_action, .. } = step;
     Symbol { kind: Arc::clone(kind), tool: tool.clone(), facts, is_action: *is_action }
 }
@@ -140,16 +159,17 @@ pub(crate) fn write_facts(symbol: &Symbol, recent: &mut RecentValues, fresh: &mu
             terms.push(match value {
                 SymbolValue::Constant(value) => Term::Value(value.clone()),
                 SymbolValue::Any => Term::Any,
-                SymbolValue::Recent(place) if (*place as usize) < recent.0.len() => {
-                    let value = recent.0[*place as usize].clone();
-                    own.push(value.clone());
-                    Term::Value(value)
-                }
-                SymbolValue::Recent(_) | SymbolValue::Fresh => {
-                    // No value of a log begins with this character.
-                    *fresh += 1;
-                    let value = Value::Text(format!("\u{1}{fresh}").into());
-                    own.push(value.clone());
+                SymbolValue::Recent { .. } | SymbolValue::Fresh => {
+                    let known = match value {
+                        SymbolValue::Recent { of, place } => recent.find(of, *place).cloned(),
+                        _ => None,
+                    };
+                    let value = known.unwrap_or_else(|| {
+                        // No value of a log begins with this character.
+                        *fresh += 1;
+                        Value::Text(format!("\u{1}{fresh}").into())
+                    });
+                    own.push((Arc::clone(name), value.clone()));
                     Term::Value(value)
                 }
             });
@@ -166,7 +186,7 @@ pub(crate) fn write_facts(symbol: &Symbol, recent: &mut RecentValues, fresh: &mu
             }
         }
     }
-    own.iter().rev().for_each(|value| recent.touch(value));
+    recent.touch_all(own);
     facts
 }
 
