@@ -62,14 +62,15 @@ fn make_call(tool: Option<&str>, args: Option<Arguments>) -> Event {
     Event { tool: tool.map(Into::into), args, ..Event::new(Kind::ToolCall) }
 }
 
-/// Returns the plan in a text: all of it, or a list or an object within it.
+/// Returns the plan in a text: all of it, or the first list or object within it, with everything to its last bracket.
 fn find_plan(text: &str) -> Option<Vec<Event>> {
-    let part = |open: char, close: char| {
-        let (start, end) = (text.find(open)?, text.rfind(close)?);
+    let part = || {
+        let start = text.find(['[', '{'])?;
+        let end = text.rfind(if text[start..].starts_with('[') { ']' } else { '}' })?;
         text.get(start..=end)
     };
-    let parts = [Some(text), part('[', ']'), part('{', '}')];
-    parts.into_iter().flatten().find_map(|part| read_actions(&parse_str(part.trim()).ok()?))
+    let read = |part: &str| read_actions(&parse_str(part.trim()).ok()?);
+    read(text).or_else(|| read(part()?))
 }
 
 fn read_actions(value: &Json) -> Option<Vec<Event>> {
