@@ -183,7 +183,7 @@ fn intervention_record_tells_method_and_cost() {
 }
 
 #[test]
-fn sampled_model_cannot_act_and_is_asked_at_once() {
+fn plans_without_answer_are_asked_once() {
     let mut world = World::new("by: [sample], risk: 0.3, intervene: [resample]");
     let outcome = world.play(0, &call("open_shell"), || (None, Duration::ZERO));
     // A model that gives no plan at all is not asked again.
