@@ -98,8 +98,6 @@ fn read_action(value: &Json) -> Option<Event> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use super::*;
 
     fn read(content: &str) -> Option<String> {
