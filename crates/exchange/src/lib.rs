@@ -37,6 +37,7 @@
 mod approval;
 mod exchange;
 mod guide;
+mod hourly_calls;
 mod intervene;
 mod local;
 mod memory;
@@ -53,6 +54,7 @@ mod texts;
 
 pub use approval::{ApprovalRequest, Grant, call_hash};
 pub use exchange::Exchange;
+pub use hourly_calls::HourlyCalls;
 pub use local::{LocalDecider, LocalExchange, LocalParts, LocalReply, LocalSessions};
 pub use memory::{ModelNote, SessionMemory};
 pub use notes::denial_note;

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use lictor_event::{DELIVERY, Event, Kind};
@@ -19,6 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::ApprovalRequest;
 use crate::exchange::Exchange;
+use crate::hourly_calls::HourlyCalls;
 use crate::memory::SessionMemory;
 use crate::notes::denial_note;
 use crate::step::{DecideQuestion, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
@@ -85,6 +87,8 @@ impl LocalDecider for Guard {
 #[derive(Debug, Default)]
 pub struct LocalSessions {
     by_name: HashMap<String, LocalSession>,
+    /// The calls of the last hour, because of bad forecasts.
+    calls: HourlyCalls,
 }
 
 #[derive(Debug, Default)]
@@ -152,12 +156,16 @@ pub enum LocalReply {
     Body(Bytes),
     /// All calls of the reply are denied. Send this to the model, and hand its reply to [`LocalExchange::reply`].
     AskAgain(Bytes),
+    /// The forecast needs more replies. Send all of these to the model, at once if possible, and hand its replies to
+    /// [`LocalExchange::replies`].
+    AskAll(Vec<Bytes>),
 }
 
 /// A step that needs the caller.
 enum Pause {
     Upstream(Bytes),
     Again(Bytes),
+    All(Vec<Bytes>),
     Body(Bytes),
     Read,
     Fail(ExchangeFailure),
@@ -203,6 +211,18 @@ impl LocalExchange {
         self.after_reply(pause)
     }
 
+    /// Takes the replies to [several requests](LocalReply::AskAll), in their order, none where the model gave none, and
+    /// how long they took. Returns the body that the client may see, or the next requests.
+    pub fn replies(
+        &mut self,
+        parts: LocalParts<'_>,
+        bodies: Vec<Option<Bytes>>,
+        elapsed: Duration,
+    ) -> Result<LocalReply, ExchangeFailure> {
+        let pause = self.resume(parts, StepResult::Replies { bodies, elapsed });
+        self.after_reply(pause)
+    }
+
     fn after_reply(&mut self, pause: Pause) -> Result<LocalReply, ExchangeFailure> {
         match pause {
             Pause::Body(bytes) => {
@@ -210,6 +230,7 @@ impl LocalExchange {
                 Ok(LocalReply::Body(bytes))
             }
             Pause::Again(bytes) => Ok(LocalReply::AskAgain(bytes)),
+            Pause::All(requests) => Ok(LocalReply::AskAll(requests)),
             pause => Err(failure(pause)),
         }
     }
@@ -273,6 +294,10 @@ impl LocalExchange {
             let done = match step {
                 ExchangeStep::SendUpstream(bytes) => return Pause::Upstream(bytes),
                 ExchangeStep::AskAgain(bytes) => return Pause::Again(bytes),
+                ExchangeStep::AskAll(requests) => return Pause::All(requests),
+                ExchangeStep::Reserve { calls, hour_calls } => {
+                    Ok(StepResult::Reserved(sessions.calls.reserve(decider.now(), calls, hour_calls)))
+                }
                 ExchangeStep::SendBody(bytes) => return Pause::Body(bytes),
                 ExchangeStep::Read => return Pause::Read,
                 ExchangeStep::Fail(failure) => return Pause::Fail(failure),

@@ -35,8 +35,10 @@ pub struct SessionMemory {
     rounds: u64,
     /// How often the model was asked again.
     pub(crate) corrections: usize,
-    /// How many other replies were asked for, to replace one with a bad forecast.
+    /// How many other replies and plans were asked for, because of a bad forecast.
     pub(crate) candidates: usize,
+    /// How many tokens they cost.
+    pub(crate) extra_tokens: u64,
 }
 
 /// The altered form of an item.
@@ -78,6 +80,8 @@ struct StoredMemory<'a> {
     corrections: usize,
     #[serde(default)]
     candidates: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    extra_tokens: u64,
     /// When it was last saved, in nanoseconds since 1970.
     used: i64,
 }
@@ -85,8 +89,8 @@ struct StoredMemory<'a> {
 impl SessionMemory {
     /// Reads the stored form. Returns the memory and when it was last used.
     pub fn from_bytes(bytes: &[u8]) -> Option<(SessionMemory, Time)> {
-        let StoredMemory { known, altered, granted, notes, denied, refused, rounds, corrections, candidates, used } =
-            serde_json::from_slice(bytes).ok()?;
+        let stored: StoredMemory<'_> = serde_json::from_slice(bytes).ok()?;
+        let StoredMemory { known, altered, granted, notes, denied, refused, rounds, corrections, .. } = stored;
         let known = unhex(&known).and_then(|bytes| ConversationHistory::from_bytes(&bytes))?;
         let memory = SessionMemory {
             known,
@@ -97,9 +101,10 @@ impl SessionMemory {
             refused: refused.into_owned(),
             rounds,
             corrections,
-            candidates,
+            candidates: stored.candidates,
+            extra_tokens: stored.extra_tokens,
         };
-        Some((memory, Time(used)))
+        Some((memory, Time(stored.used)))
     }
 
     /// Returns the stored form.
@@ -114,6 +119,7 @@ impl SessionMemory {
             rounds: self.rounds,
             corrections: self.corrections,
             candidates: self.candidates,
+            extra_tokens: self.extra_tokens,
             used: used.0,
         };
         // Text keys and no maps with other ones: this cannot fail.
@@ -238,6 +244,12 @@ impl SessionMemory {
         let place = self.granted.iter().position(|grant| grant.call == call)?;
         Some(self.granted.remove(place))
     }
+}
+
+/// Whether a count needs no place in the stored form.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn trim<T>(list: &mut Vec<T>) {

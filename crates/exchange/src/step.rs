@@ -1,6 +1,7 @@
 //! The steps of an exchange, and the results that its driver reports.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use lictor_event::Event;
@@ -111,6 +112,17 @@ pub enum ExchangeStep {
     /// Send a request to the upstream again, with what was wrong with its last reply: [`Reply`](StepResult::Reply), or
     /// [`Unjudged`](StepResult::Unjudged) if it gives none. Nothing of it reaches the client.
     AskAgain(Bytes),
+    /// Count calls of the process before they are made, of which `hour_calls` are allowed in an hour:
+    /// [`Reserved`](StepResult::Reserved).
+    Reserve {
+        /// How many calls are wanted.
+        calls: usize,
+        /// How many are allowed in an hour.
+        hour_calls: usize,
+    },
+    /// Send several requests to the upstream, at once where the driver can: [`Replies`](StepResult::Replies). None of it
+    /// reaches the client.
+    AskAll(Vec<Bytes>),
     /// Read more of the stream: [`Bytes`](StepResult::Bytes), [`End`](StepResult::End) or [`Cut`](StepResult::Cut).
     Read,
     /// Send the client the whole body of its reply: [`Done`](StepResult::Done).
@@ -206,6 +218,15 @@ pub enum StepResult {
     Pending(bool),
     /// The whole body of a reply.
     Reply(Bytes),
+    /// How many calls may be made; they count as made.
+    Reserved(usize),
+    /// The replies to several requests.
+    Replies {
+        /// The whole body of each reply, in the order of the requests; none where the upstream gave none.
+        bodies: Vec<Option<Bytes>>,
+        /// How long all of them took.
+        elapsed: Duration,
+    },
     /// The reply is a stream.
     Stream,
     /// The driver has forwarded an answer without anything to judge.
@@ -280,8 +301,14 @@ pub struct ExchangeCounts {
     pub stripped: u64,
     /// How often the model was asked again.
     pub corrections: u64,
-    /// How many other replies were asked for, because the forecast was bad.
+    /// How many other replies were received, because the forecast was bad.
     pub candidates: u64,
+    /// How many plans of the model were received, to score replies.
+    pub samples: u64,
+    /// How many calls were made for both, answered or not.
+    pub extra_calls: u64,
+    /// The tokens of these calls, as far as the upstream reports them.
+    pub extra_tokens: u64,
     /// How many replies were replaced by one of them.
     pub replaced: u64,
     /// Open obligations that the model was told of.

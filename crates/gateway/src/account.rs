@@ -33,6 +33,9 @@ pub(crate) struct Account {
     /// How many events were decided on, and how many of them were not simply forwarded.
     pub(crate) decisions: AtomicU64,
     pub(crate) changed: AtomicU64,
+    /// How many calls were made because of bad forecasts, and the tokens that they cost.
+    pub(crate) extra_calls: AtomicU64,
+    pub(crate) extra_tokens: AtomicU64,
     /// The version of its in-flight row in the store; zero without a row.
     pub(crate) in_flight: AtomicU64,
     /// When the request came.
@@ -82,6 +85,8 @@ impl Account {
             status: AtomicU16::new(0),
             decisions: zero(),
             changed: zero(),
+            extra_calls: zero(),
+            extra_tokens: zero(),
             in_flight: zero(),
             begun: Instant::now(),
             more: Mutex::new(LateDetails {

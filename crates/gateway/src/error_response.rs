@@ -13,6 +13,10 @@ pub(crate) const EXCHANGE_HEADER: HeaderName = HeaderName::from_static("x-lictor
 /// The header with the gateway's name of the session, for the application.
 pub(crate) const SESSION_NAME_HEADER: HeaderName = HeaderName::from_static("x-lictor-session-name");
 
+/// The headers with the calls that were made because of bad forecasts, and the tokens that they cost.
+pub(crate) const EXTRA_CALLS_HEADER: HeaderName = HeaderName::from_static("x-lictor-extra-calls");
+pub(crate) const EXTRA_TOKENS_HEADER: HeaderName = HeaderName::from_static("x-lictor-extra-tokens");
+
 /// The header with the code of an answer of the gateway itself.
 const CODE_HEADER: HeaderName = HeaderName::from_static("x-lictor-code");
 

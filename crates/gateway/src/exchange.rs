@@ -26,7 +26,9 @@ use tokio::time::Instant;
 
 use crate::account::Account;
 use crate::body::{self, AnswerBody, Pieces};
-use crate::error_response::{EXCHANGE_HEADER, ErrorResponse, SESSION_NAME_HEADER};
+use crate::error_response::{
+    EXCHANGE_HEADER, EXTRA_CALLS_HEADER, EXTRA_TOKENS_HEADER, ErrorResponse, SESSION_NAME_HEADER,
+};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, hex};
 use crate::telemetry::Outcome;
@@ -391,6 +393,11 @@ impl HttpExchange {
         }
         if let Some(name) = self.account.session().and_then(|name| HeaderValue::from_str(&name).ok()) {
             response.headers_mut().insert(SESSION_NAME_HEADER, name);
+        }
+        if let calls @ 1.. = self.account.extra_calls.load(Ordering::Relaxed) {
+            let tokens = self.account.extra_tokens.load(Ordering::Relaxed);
+            response.headers_mut().insert(EXTRA_CALLS_HEADER, HeaderValue::from(calls));
+            response.headers_mut().insert(EXTRA_TOKENS_HEADER, HeaderValue::from(tokens));
         }
         let (unused, _) = oneshot::channel();
         let client = std::mem::replace(&mut self.client, unused);

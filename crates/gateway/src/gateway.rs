@@ -1,11 +1,14 @@
 //! The shared state of all exchanges.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use lictor_exchange::HourlyCalls;
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
+use crate::clock::now;
 use crate::config::Config;
 use crate::continuations::Continuations;
 use crate::drop_on_thread::DropOnThread;
@@ -37,6 +40,8 @@ pub(crate) struct Gateway {
     /// Notified when a reviewer has answered.
     pub(crate) answered: Notify,
     pub(crate) reload: Reload,
+    /// The calls of the last hour because of bad forecasts, by tenant.
+    hourly_calls: Mutex<HashMap<String, HourlyCalls>>,
     /// Whether the gateway is to stop, so that a load balancer must choose another.
     is_stopping: AtomicBool,
     /// Whether it only finishes what is in flight.
@@ -82,6 +87,7 @@ impl Gateway {
             room,
             answered,
             reload,
+            hourly_calls: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
         })
@@ -90,6 +96,12 @@ impl Gateway {
     /// Loads the policy again and activates it. Returns whether it has changed.
     pub(crate) async fn reload(&self) -> Result<bool, StartError> {
         self.reload.reload(&self.judges, &self.metrics, &self.journal).await
+    }
+
+    /// Counts calls of a tenant before they are made. Returns how many of them are within the limit of an hour.
+    pub(crate) fn reserve_calls(&self, tenant: &str, wanted: usize, hour_calls: usize) -> usize {
+        let mut tenants = self.hourly_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        tenants.entry(tenant.to_owned()).or_default().reserve(Some(now()), wanted, hour_calls)
     }
 
     /// Is not ready from now on; requests are still served.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
 use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
-use lictor_policy::{History, Policy, PredictSettings, Problem};
-use lictor_predict::{Chain, ChainError, ChainPlace, Outlook, Predictor, SOME_VIOLATION, Score, Step};
+use lictor_policy::{ForecastSource, History, Policy, PredictSettings, Problem};
+use lictor_predict::{Chain, ChainError, ChainPlace, Forecast, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
 use crate::label::collect_atoms;
 use crate::session::{Proposal, Session, SessionError};
@@ -116,13 +116,14 @@ impl Judge {
 /// Forecasts for the replies of a guard's sessions, as its policy says.
 #[derive(Debug)]
 pub struct Foresight {
-    predictor: Predictor,
+    /// None if replies are scored by plans of the model only.
+    predictor: Option<Predictor>,
     /// The properties that are forecast, by number.
     properties: Vec<usize>,
 }
 
 impl Foresight {
-    /// Returns the forecasts that a policy asks for, by the chain that it names; none if it asks for none.
+    /// Returns the forecasts that a policy asks for, by the chain if it names one; none if it asks for none.
     ///
     /// # Errors
     ///
@@ -130,18 +131,26 @@ impl Foresight {
     pub fn open(judge: &Judge, policy: &Policy) -> Result<Option<Foresight>, Box<Problem>> {
         let Some(settings) = &policy.predict else { return Ok(None) };
         let refuse = |message: String| Box::new(Problem::new(&settings.place, "policy.predict", message));
-        let text = settings.read_chain().map_err(refuse)?;
-        let chain = Chain::parse(&text).map_err(|error| refuse(format!("`{}`: {error}", settings.chain)))?;
-        let foresight = Foresight::new(judge, settings, &Arc::new(chain));
+        let mut chain = None;
+        if settings.is_by(ForecastSource::Chain) {
+            let text = settings.read_chain().map_err(refuse)?;
+            let name = settings.chain.as_deref().unwrap_or_default();
+            chain = Some(Arc::new(Chain::parse(&text).map_err(|error| refuse(format!("`{name}`: {error}")))?));
+        }
+        let foresight = Foresight::new(judge, settings, chain.as_ref());
         foresight.map(Some).map_err(|error| refuse(error.to_string()))
     }
 
-    /// Returns the forecasts that a policy asks for, by a chain.
+    /// Returns the forecasts that a policy asks for, by a chain if there is one.
     ///
     /// # Errors
     ///
     /// A property that the policy names cannot be forecast, or none can.
-    pub fn new(judge: &Judge, settings: &PredictSettings, chain: &Arc<Chain>) -> Result<Foresight, ForesightError> {
+    pub fn new(
+        judge: &Judge,
+        settings: &PredictSettings,
+        chain: Option<&Arc<Chain>>,
+    ) -> Result<Foresight, ForesightError> {
         let all = judge.properties();
         let mut properties = Vec::new();
         for name in &settings.properties {
@@ -151,20 +160,35 @@ impl Foresight {
             }
         }
         if properties.is_empty() {
-            properties = judge.predictable_properties(chain);
+            properties = match chain {
+                Some(chain) => judge.predictable_properties(chain),
+                None => (0..all.len()).filter(|place| all[*place].history == History::Session).collect(),
+            };
         }
+        let Some(chain) = chain else {
+            let of_many = |place: &&usize| all[**place].history != History::Session;
+            let message = match (properties.iter().find(of_many), properties.is_empty()) {
+                (Some(place), _) => {
+                    format!("`{}` cannot be forecast: it is judged over more than one session", all[*place].id)
+                }
+                (None, true) => "no property of the policy is judged over single sessions".to_owned(),
+                (None, false) => return Ok(Foresight { predictor: None, properties }),
+            };
+            return Err(ForesightError { message });
+        };
         if properties.is_empty() {
             let message = "no property of the policy can be forecast by its chain\n\
                            hint: learn it again with this policy: `lictor learn chain`";
             return Err(ForesightError { message: message.to_owned() });
         }
         let predictor = judge.predictor(chain, &properties, SOME_VIOLATION, settings.within)?;
-        Ok(Foresight { predictor, properties })
+        Ok(Foresight { predictor: Some(predictor), properties })
     }
 
-    /// Returns the score of the events of a reply: the worst if one of them violates a property that is forecast, else
-    /// the forecast behind them. None if the session is unlike what the chain was learnt from.
-    pub(crate) fn score(&mut self, judge: &mut Judge, session: &Session, events: &[Event]) -> Option<Score> {
+    /// Returns whether one of the events of a reply violates a property that is forecast, and the score of the reply: the
+    /// worst if one does, else the forecast behind them. There is no score without a chain, or if the session is unlike
+    /// what the chain was learnt from.
+    pub(crate) fn score(&mut self, judge: &mut Judge, session: &Session, events: &[Event]) -> (bool, Option<Score>) {
         let mut fork = session.fork();
         for event in events {
             let proposal = fork.make_proposal(judge, event);
@@ -172,12 +196,13 @@ impl Foresight {
                 self.properties.iter().any(|place| judge.properties()[*place].id == finding.property.id)
             };
             if proposal.findings.iter().any(is_followed) {
-                return Some(Score::WORST);
+                return (true, Some(Score::WORST));
             }
             fork.accept(judge, proposal);
         }
-        let outlook = fork.forecast(judge, &mut self.predictor).ok()?;
-        outlook.forecast().map(|forecast| Score { most: forecast.most, chance: forecast.chance })
+        let outlook = self.predictor.as_mut().and_then(|predictor| fork.forecast(judge, predictor).ok());
+        let score = |forecast: &Forecast| Score { most: forecast.most, chance: forecast.chance };
+        (false, outlook.as_ref().and_then(Outlook::forecast).map(score))
     }
 
     /// Returns what to mind, for the model: what the properties that are forecast ask for.

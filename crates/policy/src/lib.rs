@@ -36,7 +36,7 @@ pub use lint::lint;
 pub use place::Place;
 pub use policy::{Basis, Category, LoadedPolicy, Policy, Purpose, Suppression, Tool};
 pub use policy_text::PolicyText;
-pub use predict::{Intervention, PredictSettings, Undecided};
+pub use predict::{ForecastSource, Intervention, PredictSettings, Undecided};
 pub use problem::{Problem, ProblemLevel, Problems};
 pub use property::{History, Mode, Property, Response, Severity};
 pub use resolver::{FileResolver, PageBase, ResolvedFile, Resolver};

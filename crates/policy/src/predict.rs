@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lictor_json::Text;
-use lictor_logic::Chance;
+use lictor_logic::{Chance, Span};
 
 use crate::place::Place;
 use crate::resolver::read_text;
@@ -13,7 +13,9 @@ use crate::resolver::read_text;
 #[non_exhaustive]
 pub struct PredictSettings {
     /// The file of the chain, as written; relative to the policy.
-    pub chain: Text,
+    pub chain: Option<Text>,
+    /// Where forecasts come from: the chain first, since it makes no calls.
+    pub by: Vec<ForecastSource>,
     /// How many actions of the agent to look ahead.
     pub within: u32,
     /// The probability of a violation from which on a reply is replaced, if a better one is found.
@@ -24,8 +26,16 @@ pub struct PredictSettings {
     pub intervene: Vec<Intervention>,
     /// How many other replies are asked for at most.
     pub candidates: u32,
-    /// How many replies are asked for in one session at most.
+    /// How many plans the model is asked for at most, to score one reply.
+    pub samples: u32,
+    /// How many replies and plans are asked for in one session at most.
     pub session_calls: u32,
+    /// How many replies and plans are asked for in one hour at most.
+    pub hour_calls: Option<u32>,
+    /// After how many tokens no more is asked for in a session.
+    pub session_tokens: Option<u32>,
+    /// After how much waiting no more is asked for, for one reply.
+    pub time: Option<Span>,
     /// The model that is asked instead, for `switch`.
     pub model: Option<Text>,
     /// The properties that are forecast; all that are judged over sessions if there are none.
@@ -35,13 +45,39 @@ pub struct PredictSettings {
 }
 
 impl PredictSettings {
+    /// Whether forecasts come from this source.
+    pub fn is_by(&self, source: ForecastSource) -> bool {
+        self.by.contains(&source)
+    }
+
     /// Reads the file of the chain. An error says what to do.
     pub fn read_chain(&self) -> Result<String, String> {
         let folder = Path::new(&*self.place.file).parent().unwrap_or(Path::new(""));
-        let path = folder.join(self.chain.as_str());
+        let path = folder.join(self.chain.as_deref().unwrap_or_default());
         read_text(&path).map_err(|why| {
             format!("cannot read the chain {}: {why}\nhint: `lictor learn chain` writes one", path.display())
         })
+    }
+}
+
+/// Where forecasts come from.
+// Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ForecastSource {
+    /// The chain that was learnt from logs.
+    Chain,
+    /// Plans that the model is asked for.
+    Sample,
+}
+
+impl ForecastSource {
+    /// All of them, with their names in policies.
+    pub const NAMES: [(ForecastSource, &'static str); 2] =
+        [(ForecastSource::Chain, "chain"), (ForecastSource::Sample, "sample")];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        ForecastSource::NAMES.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use lictor::guard::Decision;
 use lictor_exchange::{ExchangeFailure, ExchangeOptions, LocalExchange, LocalParts, LocalReply};
@@ -34,9 +35,13 @@ type ErrorAnswer<'py> = (u16, Bound<'py, PyBytes>);
 /// The body that may be sent, or the answer instead, and the decisions that changed something.
 type JudgedBody<'py> = (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>);
 
-/// A [`JudgedBody`], and the next request to the model if it is to be asked again.
+/// A [`JudgedBody`], and the next requests to the model: one if it is to be asked again, any number if more replies are
+/// needed to choose from.
 type JudgedReplyBody<'py> =
-    (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>, Option<Bound<'py, PyBytes>>);
+    (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>, Option<NextRequests<'py>>);
+
+/// Whether these are several requests at once, and the requests.
+type NextRequests<'py> = (bool, Vec<Bound<'py, PyBytes>>);
 
 /// The part of a stream that may be sent, and the decisions that changed something.
 type JudgedPiece<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyAny>>);
@@ -78,6 +83,26 @@ impl Exchange {
                 (None, Some((status, PyBytes::new(py, &body))), decisions)
             }
         })
+    }
+
+    /// Returns what becomes of a reply, as Python reads it.
+    fn judged_reply<'py>(
+        &self,
+        py: Python<'py>,
+        (judged, decisions): DriveResult<Result<LocalReply, ExchangeFailure>>,
+    ) -> PyResult<JudgedReplyBody<'py>> {
+        let next = |is_many: bool, requests: &[bytes::Bytes]| {
+            let requests = requests.iter().map(|bytes| PyBytes::new(py, bytes)).collect();
+            Ok((None, None, list(py, &decisions)?, Some((is_many, requests))))
+        };
+        let judged = match judged.and_then(|judged| judged) {
+            Ok(LocalReply::AskAgain(bytes)) => return next(false, &[bytes]),
+            Ok(LocalReply::AskAll(requests)) => return next(true, &requests),
+            Ok(LocalReply::Body(bytes)) => Ok(bytes),
+            Err(failure) => Err(failure),
+        };
+        let (allowed, answer, decisions) = self.whole(py, (Ok(judged), decisions))?;
+        Ok((allowed, answer, decisions, None))
     }
 
     fn piece<'py>(
@@ -161,19 +186,24 @@ impl Exchange {
     /// Judges the body of a reply; none if the model gave none when it was asked again.
     fn reply<'py>(&self, py: Python<'py>, body: Option<&[u8]>) -> PyResult<JudgedReplyBody<'py>> {
         let body = body.map(bytes::Bytes::copy_from_slice);
-        let (judged, decisions) = self.drive(py, |exchange, parts| match body {
+        let judged = self.drive(py, |exchange, parts| match body {
             Some(body) => exchange.reply(parts, body),
             None => exchange.no_reply(parts),
         });
-        let judged = match judged.and_then(|judged| judged) {
-            Ok(LocalReply::AskAgain(bytes)) => {
-                return Ok((None, None, list(py, &decisions)?, Some(PyBytes::new(py, &bytes))));
-            }
-            Ok(LocalReply::Body(bytes)) => Ok(bytes),
-            Err(failure) => Err(failure),
-        };
-        let (allowed, answer, decisions) = self.whole(py, (Ok(judged), decisions))?;
-        Ok((allowed, answer, decisions, None))
+        self.judged_reply(py, judged)
+    }
+
+    /// Takes the replies to several requests, none where the model gave none, and how many seconds they took.
+    fn replies<'py>(
+        &self,
+        py: Python<'py>,
+        bodies: Vec<Option<Vec<u8>>>,
+        seconds: f64,
+    ) -> PyResult<JudgedReplyBody<'py>> {
+        let bodies = bodies.into_iter().map(|body| body.map(bytes::Bytes::from)).collect();
+        let elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let judged = self.drive(py, |exchange, parts| exchange.replies(parts, bodies, elapsed));
+        self.judged_reply(py, judged)
     }
 
     /// Judges bytes of a streamed reply; none at its end.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 from pathlib import Path
@@ -106,3 +107,33 @@ def test_scene_plays_with_python_transport(file: Path, hold_text: bool) -> None:
             id = client.split("Approval id: ")[1].split(". Make")[0]
             answered = guard.approve(id, by="ann") if turn["then"] == "approve" else guard.deny(id, by="ann")
             assert len(answered.settled) == 1, seen
+
+
+class AsyncNetwork:
+    """A model that plays a turn of a scene, and counts how many requests it has at once."""
+
+    def __init__(self, turn: Dict[str, Any]) -> None:
+        self.replies = [turn["reply"], *turn["again"]]
+        self.asked = self.at_once = self.most_at_once = 0
+
+    async def handle_async_request(self, request: Any) -> Any:
+        self.asked += 1
+        self.at_once += 1
+        reply = self.replies[self.asked - 1]
+        for _ in range(3):
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            await asyncio.sleep(0)
+        self.at_once -= 1
+        return http.Response(200, headers={"content-type": "application/json"}, content=compact(reply))
+
+
+def test_plans_are_asked_at_once_by_asyncio() -> None:
+    scene = json.loads((ROOT / "crates" / "exchange" / "scenes" / "sampled-low-risk-keeps-reply.json").read_text())
+    turn = scene["turns"][0]
+    guard = Guard(Policy.parse("\n".join(scene["policy"])))
+    network = AsyncNetwork(turn)
+    guarded = transports(http)[1](guard, network)
+    request = http.Request("POST", f"http://model{turn['path']}", content=json.dumps(turn["request"]).encode())
+    response = asyncio.run(guarded.handle_async_request(request))
+    assert (network.asked, network.most_at_once) == (1 + len(turn["again"]), 8)
+    assert json.loads(response.content) == turn["reply"]

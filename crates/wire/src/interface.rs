@@ -3,7 +3,7 @@
 //! A vendor has one folder and one type that implements [`Interface`]. Everything else in this crate works for all of
 //! them.
 
-use lictor_json::{Json, JsonEdit, JsonPath, Text};
+use lictor_json::{Json, JsonEdit, JsonPath, Text, json_path};
 
 use crate::fields::FieldTable;
 use crate::offered_tool::OfferedTool;
@@ -44,6 +44,13 @@ pub(crate) trait Interface: Sync {
     /// Returns the edit that adds a note for the model where the vendor takes instructions from, after everything else.
     /// None if the body has no place for it.
     fn add_note(&self, body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)>;
+
+    /// Returns the edits that put a question of the user after the conversation. None if the body has no place for it.
+    fn add_question(&self, body: &Json, question: &str) -> Option<Edits> {
+        body.get("messages").and_then(Json::as_array)?;
+        let message = Json::from([("role", "user".into()), ("content", question.into())]);
+        Some(vec![(json_path!["messages"], JsonEdit::Append(vec![message]))])
+    }
 
     /// Returns the value of `tool_choice` for `auto` or `none`, in place of the present one.
     fn choose(&self, word: &str, _before: Option<&Json>) -> Json {

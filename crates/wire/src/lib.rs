@@ -74,6 +74,7 @@ mod known;
 mod messages;
 mod offered_tool;
 mod openai;
+mod question;
 mod refusal;
 mod reply;
 mod request;

@@ -63,6 +63,24 @@ impl Reply {
         self.body.text("id")
     }
 
+    /// Returns how many tokens the body of a reply says that it cost, sent and received; none if it does not say.
+    pub fn read_usage(body: &[u8]) -> Option<u64> {
+        const PARTS: [&str; 6] = [
+            "prompt_tokens",
+            "completion_tokens",
+            "input_tokens",
+            "output_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+        ];
+        let body = json::parse(body).ok()?;
+        let usage = body.get("usage")?;
+        let count = |key: &str| usage.get(key).and_then(Json::as_i64).and_then(|count| u64::try_from(count).ok());
+        let parts: Vec<u64> = PARTS.iter().filter_map(|key| count(key)).collect();
+        let summed = (!parts.is_empty()).then(|| parts.into_iter().fold(0, u64::saturating_add));
+        count("total_tokens").or(summed)
+    }
+
     /// Whether a word is split between two parts of a text: clients that join them read another word than those that show
     /// each part alone, and only one of the two is in the [events](Reply::events).
     pub fn has_split_word(&self) -> bool {

@@ -11,6 +11,7 @@ use lictor_json::{self as json, Json, Text, edit_text, json_path};
 
 use crate::api::Api;
 use crate::offered_tool::OfferedTool;
+use crate::question::ask_question;
 use crate::refusal::WireRefusal;
 use crate::request_parts::shape;
 use crate::ruling::Ruling;
@@ -93,6 +94,15 @@ impl Request {
         let text = std::str::from_utf8(body).ok()?;
         let edit = api.interface().add_note(&json::parse_str(text).ok()?, note)?;
         Some(edit_text(text, &[edit])?.into_bytes())
+    }
+
+    /// Returns a body of a request that asks the model a question about the conversation, which stays as it is. The model
+    /// can call no tool, and the answer is whole and is not stored. None if the request has no place for a question, or if
+    /// the vendor would keep it in a conversation of the client. For requests without tools that the vendor runs.
+    pub fn with_question(api: Api, body: &[u8], question: &str) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(body).ok()?;
+        let edits = ask_question(api, &json::parse_str(text).ok()?, question)?;
+        Some(edit_text(text, &edits)?.into_bytes())
     }
 
     /// Returns the body with some items changed, by their index. Every byte outside of the changed values stays as it

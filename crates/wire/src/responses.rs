@@ -77,6 +77,10 @@ impl Interface for Responses {
         guidance::add_note(body, note)
     }
 
+    fn add_question(&self, body: &Json, question: &str) -> Option<Edits> {
+        guidance::add_question(body, question)
+    }
+
     fn correct_request(&self, request: &Json, reply: &Json, denials: &[(Text, String)]) -> Option<Edits> {
         correction::correct(request, reply, denials)
     }

@@ -31,7 +31,7 @@ pub struct ShieldedRequest {
 }
 
 /// The lists of tools, each with the member that chooses among them. The second is the older form of Chat Completions.
-const LISTS: [(&str, &str); 2] = [("tools", "tool_choice"), ("functions", "function_call")];
+pub(crate) const LISTS: [(&str, &str); 2] = [("tools", "tool_choice"), ("functions", "function_call")];
 
 impl ToolRemoval {
     /// Whether nothing is removed.

@@ -6,6 +6,7 @@ mod check;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use lictor_event::{Event, Kind};
@@ -72,21 +73,25 @@ impl Scene {
         let reply = Bytes::from(turn["reply"].to_string());
         let mut judged = exchange.reply((&mut self.sessions, &mut self.guard), reply);
         let mut again = Vec::new();
+        let mut answer = |request: &Bytes| {
+            let reply = turn["again"].get(again.len())?;
+            again.push(text(request));
+            Some(Bytes::from(reply.to_string()))
+        };
         loop {
-            let request = match judged {
+            let parts: LocalParts<'_> = (&mut self.sessions, &mut self.guard);
+            judged = match judged {
                 Ok(LocalReply::Body(body)) => {
                     return TurnResult { upstream, again, status: 200, client: text(&body), ..TurnResult::default() };
                 }
-                Ok(LocalReply::AskAgain(request)) => request,
-                Err(failure) => return failed(api, &failure, upstream),
-            };
-            let parts: LocalParts<'_> = (&mut self.sessions, &mut self.guard);
-            judged = match turn["again"].get(again.len()) {
-                Some(reply) => {
-                    again.push(text(&request));
-                    exchange.reply(parts, Bytes::from(reply.to_string()))
+                Ok(LocalReply::AskAll(requests)) => {
+                    exchange.replies(parts, requests.iter().map(&mut answer).collect(), Duration::ZERO)
                 }
-                None => exchange.no_reply(parts),
+                Ok(LocalReply::AskAgain(request)) => match answer(&request) {
+                    Some(reply) => exchange.reply(parts, reply),
+                    None => exchange.no_reply(parts),
+                },
+                Err(failure) => return failed(api, &failure, upstream),
             };
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Sessions are in the store, decisions come from the warden of the tenant, the model is the upstream.
 
+mod ask_all;
 mod reply;
 
 use std::sync::Arc;
@@ -178,6 +179,10 @@ impl HttpExchange {
                 self.receive(driver, response).await
             }
             ExchangeStep::AskAgain(bytes) => self.ask_again(driver, bytes).await,
+            ExchangeStep::Reserve { calls, hour_calls } => {
+                Ok(StepResult::Reserved(self.gateway.reserve_calls(tenant, calls, hour_calls)))
+            }
+            ExchangeStep::AskAll(requests) => self.ask_all(requests).await,
             ExchangeStep::Read => self.read_stream(driver).await,
             ExchangeStep::SendBody(bytes) => {
                 if let Some(head) = driver.head.take() {
@@ -220,6 +225,11 @@ impl HttpExchange {
         metrics.unchecked.fetch_add(counts.unchecked - before.unchecked, Ordering::Relaxed);
         metrics.corrections.fetch_add(counts.corrections - before.corrections, Ordering::Relaxed);
         metrics.candidates.fetch_add(counts.candidates - before.candidates, Ordering::Relaxed);
+        metrics.samples.fetch_add(counts.samples - before.samples, Ordering::Relaxed);
+        metrics.extra_calls.fetch_add(counts.extra_calls - before.extra_calls, Ordering::Relaxed);
+        metrics.extra_tokens.fetch_add(counts.extra_tokens - before.extra_tokens, Ordering::Relaxed);
+        account.extra_calls.store(counts.extra_calls, Ordering::Relaxed);
+        account.extra_tokens.store(counts.extra_tokens, Ordering::Relaxed);
         metrics.replaced.fetch_add(counts.replaced - before.replaced, Ordering::Relaxed);
         metrics.obligations_told.fetch_add(counts.obligations_told - before.obligations_told, Ordering::Relaxed);
         metrics.tools_removed.fetch_add(counts.tools_removed - before.tools_removed, Ordering::Relaxed);

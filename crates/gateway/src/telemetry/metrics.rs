@@ -126,6 +126,9 @@ pub(crate) struct Metrics {
     pub(crate) corrections: AtomicU64,
     /// How many other replies were asked for because of a bad forecast, and how often one was taken.
     pub(crate) candidates: AtomicU64,
+    pub(crate) samples: AtomicU64,
+    pub(crate) extra_calls: AtomicU64,
+    pub(crate) extra_tokens: AtomicU64,
     pub(crate) replaced: AtomicU64,
     /// Open obligations that models were told of, and tools that requests lost or that were named as unavailable.
     pub(crate) obligations_told: AtomicU64,
@@ -240,6 +243,14 @@ impl Metrics {
             ("forwarded_unchecked_total", "counter", "Events that went on against the policy.", &self.unchecked),
             ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
             ("candidates_total", "counter", "Replies asked for because of a bad forecast.", &self.candidates),
+            ("samples_total", "counter", "Plans received to score replies.", &self.samples),
+            ("extra_calls_total", "counter", "Calls to the upstream because of bad forecasts.", &self.extra_calls),
+            (
+                "extra_tokens_total",
+                "counter",
+                "Tokens of these calls, as the upstream reports them.",
+                &self.extra_tokens,
+            ),
             ("replaced_total", "counter", "Replies replaced by one with a better forecast.", &self.replaced),
             ("obligations_told_total", "counter", "Open obligations that models were told of.", &self.obligations_told),
             (

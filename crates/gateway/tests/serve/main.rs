@@ -18,6 +18,7 @@ mod liars;
 mod libraries;
 mod observing;
 mod operations;
+mod plans;
 mod scenes;
 mod sdk;
 #[path = "../../../store-postgres/tests/postgres/server.rs"]

@@ -12,6 +12,8 @@ use super::Guard;
 pub struct ReplyScores {
     /// One score for each reply; none where nothing can be said.
     pub scores: Vec<Option<Score>>,
+    /// For each reply whether one of its own events violates a property that is forecast.
+    pub violations: Vec<bool>,
     /// What to mind, for a model that is asked again.
     pub advice: String,
 }
@@ -21,7 +23,8 @@ impl Guard {
     /// [forecasts](Guard::foreseeing) no reply has a score.
     pub fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> ReplyScores {
         let Some(mut foresight) = self.foresight.take() else {
-            return ReplyScores { scores: vec![None; replies.len()], advice: String::new() };
+            let violations = vec![false; replies.len()];
+            return ReplyScores { scores: vec![None; replies.len()], violations, advice: String::new() };
         };
         let name = Text::from(session);
         let mut begun = None;
@@ -30,9 +33,10 @@ impl Guard {
             None => &*begun.insert(self.decider.begin(&name)),
         };
         let judge = &mut self.decider.judge;
-        let scores = replies.iter().map(|events| foresight.score(judge, &guarded.session, events)).collect();
+        let (violations, scores) =
+            replies.iter().map(|events| foresight.score(judge, &guarded.session, events)).unzip();
         let advice = foresight.advice(judge);
         self.foresight = Some(foresight);
-        ReplyScores { scores, advice }
+        ReplyScores { scores, violations, advice }
     }
 }

@@ -185,7 +185,7 @@ impl PolicyReader<'_> {
     }
 
     /// Reads a duration such as `2s`.
-    fn read_span(&mut self, node: &YamlNode, what: &str) -> Option<Span> {
+    pub(super) fn read_span(&mut self, node: &YamlNode, what: &str) -> Option<Span> {
         let text = self.read_text(node, what)?.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (count, unit) = text.split_at(digits);

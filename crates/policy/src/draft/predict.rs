@@ -4,8 +4,8 @@ use lictor_json::Json;
 use lictor_logic::Chance;
 
 use crate::policy_reader::PolicyReader;
-use crate::predict::{Intervention, PredictSettings, Undecided};
-use crate::yaml::YamlNode;
+use crate::predict::{ForecastSource, Intervention, PredictSettings, Undecided};
+use crate::yaml::{Content, YamlNode};
 
 /// The most actions that a forecast looks ahead.
 const MAX_WITHIN: i64 = 20;
@@ -13,24 +13,63 @@ const MAX_WITHIN: i64 = 20;
 /// The most candidates for one reply.
 const MAX_CANDIDATES: i64 = 20;
 
+/// The most plans for one reply.
+const MAX_SAMPLES: i64 = 500;
+
+/// The most calls of a session or an hour.
+const MAX_CALLS: i64 = 100_000;
+
+/// The most tokens of a session.
+const MAX_TOKENS: i64 = 1_000_000_000;
+
 const EXAMPLE: &str = "such as `predict: {chain: chain.json, within: 3, risk: 0.3, intervene: [resample]}`";
 
-const KEYS: [&str; 9] =
-    ["chain", "within", "risk", "undecided", "intervene", "candidates", "session_calls", "model", "properties"];
+const KEYS: [&str; 14] = [
+    "chain",
+    "by",
+    "within",
+    "risk",
+    "undecided",
+    "intervene",
+    "candidates",
+    "samples",
+    "session_calls",
+    "hour_calls",
+    "session_tokens",
+    "time",
+    "model",
+    "properties",
+];
 
 impl PolicyReader<'_> {
     /// Reads the section `predict`.
     pub(super) fn read_predict(&mut self, node: &YamlNode) -> Option<PredictSettings> {
         let fields = self.read_fields(node, "`predict`", &KEYS, EXAMPLE);
-        let chain = self.require_key(node, &fields, "chain", "name the file that `lictor learn chain` wrote")?;
-        let chain = self.read_text(chain, "`chain`")?.into();
+        let chain = fields.get("chain").map(|node| self.read_text(node, "`chain`").map(Into::into));
+        let by = match fields.get("by") {
+            Some(node) => self.read_sources(node),
+            None => vec![ForecastSource::Chain],
+        };
+        if by.contains(&ForecastSource::Chain) && chain.is_none() {
+            let hint =
+                Some("name the file that `lictor learn chain` wrote: `chain: chain.json`; or write `by: [sample]`");
+            let message = "the forecast is by a chain, and there is no `chain`".to_owned();
+            self.report_error(node.head_span(), "policy.predict", message, hint.map(str::to_owned));
+        }
+        let samples = by.contains(&ForecastSource::Sample);
         let mut count = |key: &str, default: u32, range: std::ops::RangeInclusive<i64>| match fields.get(key) {
             Some(node) => self.read_count_within(node, key, range).unwrap_or(default),
             None => default,
         };
         let within = count("within", 3, 1..=MAX_WITHIN);
         let candidates = count("candidates", 5, 1..=MAX_CANDIDATES);
-        let session_calls = count("session_calls", 20, 0..=100_000);
+        // Asking for plans takes many more calls than asking for replies.
+        let session_calls = count("session_calls", if samples { 500 } else { 20 }, 0..=MAX_CALLS);
+        let samples = count("samples", 24, 1..=MAX_SAMPLES);
+        let mut limit = |key: &str, most: i64| fields.get(key).and_then(|it| self.read_count_within(it, key, 0..=most));
+        let hour_calls = limit("hour_calls", MAX_CALLS);
+        let session_tokens = limit("session_tokens", MAX_TOKENS);
+        let time = fields.get("time").and_then(|node| self.read_span(node, "`time`"));
         let risk = fields.get("risk").and_then(|node| self.read_risk(node));
         let undecided = fields.get("undecided").and_then(|node| self.read_undecided(node)).unwrap_or_default();
         let intervene = fields.get("intervene").map(|node| self.read_interventions(node)).unwrap_or_default();
@@ -45,13 +84,18 @@ impl PolicyReader<'_> {
             self.report_error(node.span.clone(), "policy.predict", message, hint);
         }
         Some(PredictSettings {
-            chain,
+            chain: chain.flatten(),
+            by,
             within,
             risk: risk.unwrap_or(Chance::new(0.3).unwrap_or(Chance::ALWAYS)),
             undecided,
             intervene,
             candidates,
+            samples,
             session_calls,
+            hour_calls,
+            session_tokens,
+            time,
             model,
             properties,
             place: self.source.place(node.span.start),
@@ -73,6 +117,22 @@ impl PolicyReader<'_> {
 
     fn read_undecided(&mut self, node: &YamlNode) -> Option<Undecided> {
         self.read_word(node, "`undecided`", &[("forward", Undecided::Forward), ("intervene", Undecided::Intervene)])
+    }
+
+    /// Reads where forecasts come from, the chain first.
+    fn read_sources(&mut self, node: &YamlNode) -> Vec<ForecastSource> {
+        let items = self.read_items(node, "`by`", "such as `by: [chain, sample]`");
+        let names = ForecastSource::NAMES.map(|(source, name)| (name, source));
+        let mut sources: Vec<ForecastSource> =
+            items.iter().filter_map(|item| self.read_word(item, "a source of forecasts", &names)).collect();
+        if let (true, Content::List(_)) = (items.is_empty(), &node.content) {
+            let hint = Some("write `by: [chain]`, `by: [sample]` or `by: [chain, sample]`".to_owned());
+            let message = "`by` names no source of forecasts".to_owned();
+            self.report_error(node.head_span(), "policy.predict", message, hint);
+        }
+        sources.sort_unstable();
+        sources.dedup();
+        sources
     }
 
     fn read_interventions(&mut self, node: &YamlNode) -> Vec<Intervention> {

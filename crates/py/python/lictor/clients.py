@@ -7,8 +7,10 @@ synchronous and asynchronous clients and for all their helper methods.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib
+import time
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Protocol, Tuple
 
 from . import _lictor
@@ -17,6 +19,9 @@ from .errors import StateError
 
 #: Headers that no longer fit a changed body.
 _BODY = {"content-length", "content-encoding", "transfer-encoding"}
+
+#: How many requests of one exchange are in flight at once.
+_PARALLEL = 8
 
 
 class ClientGuard(Protocol):
@@ -99,12 +104,25 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 return _streamed(http, request, response, Pieces(passage, response, again))
             answer = passage.reply(_read(response))
             while answer is None:
+                if passage.bodies is not None:
+                    begun = time.monotonic()
+                    replies = [self.ask(request, body) for body in passage.bodies]
+                    answer = passage.replies(replies, time.monotonic() - begun)
+                    continue
                 again = self.network.handle_request(_changed(http, request, passage.body))
                 body = _read(again)
                 response = again if _is_reply(again) else response
                 answer = passage.reply(body if _is_reply(again) else None)
             status, body = answer
             return _made(http, request, status, body, like=response)
+
+        def ask(self, request: Any, body: bytes) -> Optional[bytes]:
+            try:
+                response = self.network.handle_request(_changed(http, request, body))
+                reply = _read(response)
+            except http.HTTPError:
+                return None
+            return reply if _is_reply(response) else None
 
         def close(self) -> None:
             self.network.close()
@@ -130,12 +148,25 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 return _streamed(http, request, response, AsyncPieces(passage, response, again_async))
             answer = passage.reply(await _aread(response))
             while answer is None:
+                if passage.bodies is not None:
+                    begun = time.monotonic()
+                    replies = await _ask_together([functools.partial(self.ask, request, body) for body in passage.bodies])
+                    answer = passage.replies(replies, time.monotonic() - begun)
+                    continue
                 again = await self.network.handle_async_request(_changed(http, request, passage.body))
                 body = await _aread(again)
                 response = again if _is_reply(again) else response
                 answer = passage.reply(body if _is_reply(again) else None)
             status, body = answer
             return _made(http, request, status, body, like=response)
+
+        async def ask(self, request: Any, body: bytes) -> Optional[bytes]:
+            try:
+                response = await self.network.handle_async_request(_changed(http, request, body))
+                reply = await _aread(response)
+            except http.HTTPError:
+                return None
+            return reply if _is_reply(response) else None
 
         async def aclose(self) -> None:
             await self.network.aclose()
@@ -203,6 +234,7 @@ class Passage:
         self.is_harmless = self.exchange.is_harmless
         self.where = f"{request.method} {path}"
         self.body = b""
+        self.bodies: Optional[List[bytes]] = None
 
     def ask(self, body: bytes) -> Any:
         """Decides on a request. Returns None if `self.body` may be sent, else the status and the body of an error."""
@@ -217,12 +249,25 @@ class Passage:
     def reply(self, body: Optional[bytes]) -> Any:
         """Decides on a reply, None if there is none. Returns the status and the body for the client.
 
-        Returns None if all calls of the reply are denied: then `self.body` is the next request to the model.
+        Returns None if the model is to be asked again: all calls of the reply are denied, and `self.body` is the next
+        request, or more replies are needed to choose from, and `self.bodies` are the requests for them.
         """
-        allowed, answer, decisions, again = self.exchange.reply(body)
+        return self._judged(self.exchange.reply(body))
+
+    def replies(self, bodies: List[Optional[bytes]], seconds: float) -> Any:
+        """Takes the replies to `self.bodies`, None where there is none. Returns what :meth:`reply` returns."""
+        return self._judged(self.exchange.replies(bodies, seconds))
+
+    def _judged(self, judged: Any) -> Any:
+        allowed, answer, decisions, following = judged
         self._tell(decisions)
-        if again is not None:
-            self.body = again
+        self.bodies = None
+        if following is not None:
+            is_many, requests = following
+            if is_many:
+                self.bodies = requests
+            else:
+                self.body = requests[0]
             return None
         return (200, allowed) if allowed is not None else answer or (502, b"")
 
@@ -257,6 +302,18 @@ class Passage:
 
     def _tell(self, decisions: List[Decision]) -> None:
         self.guard._tell(*decisions)
+
+
+async def _ask_together(calls: List[Callable[[], Any]]) -> List[Optional[bytes]]:
+    """Makes several calls, some of them at once where the loop is of asyncio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return [await call() for call in calls]
+    replies: List[Optional[bytes]] = []
+    for start in range(0, len(calls), _PARALLEL):
+        replies += await asyncio.gather(*(call() for call in calls[start : start + _PARALLEL]))
+    return replies
 
 
 def _read(response: Any) -> bytes:

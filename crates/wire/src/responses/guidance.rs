@@ -3,6 +3,7 @@
 use lictor_json::{Json, JsonEdit, JsonPath, json_path};
 
 use crate::offered_tool::OfferedTool;
+use crate::segment::Edits;
 
 /// Returns the tool of an entry of `tools`. Tools of the vendor have no name but their type.
 pub(super) fn read_tool(entry: &Json) -> Option<OfferedTool> {
@@ -30,13 +31,19 @@ pub(super) fn add_note(body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)> 
         None | Some(Json::String(_)) if is_kept && !has_prompt => {
             Some((json_path!["instructions"], JsonEdit::Set(note.into())))
         }
-        _ => add_item(body, note),
+        _ => add_item(body, "developer", note),
     }
 }
 
-/// Returns the edit that adds a note as the last item of the input.
-fn add_item(body: &Json, note: &str) -> Option<(JsonPath, JsonEdit)> {
-    let item = Json::from([("role", "developer".into()), ("content", note.into())]);
+/// Returns the edits that put a question of the user after the input. The vendor is told not to keep it.
+pub(super) fn add_question(body: &Json, question: &str) -> Option<Edits> {
+    let asked = add_item(body, "user", question)?;
+    Some(vec![asked, (json_path!["store"], JsonEdit::Set(false.into()))])
+}
+
+/// Returns the edit that adds a message as the last item of the input.
+fn add_item(body: &Json, role: &str, text: &str) -> Option<(JsonPath, JsonEdit)> {
+    let item = Json::from([("role", role.into()), ("content", text.into())]);
     let edit = match body.get("input") {
         Some(Json::Array(_)) => JsonEdit::Append(vec![item]),
         Some(text @ Json::String(_)) => {

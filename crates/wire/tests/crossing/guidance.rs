@@ -1,7 +1,7 @@
 //! Tools that are taken out of requests, and notes for the model.
 
 use lictor_json::{Json, parse, parse_str};
-use lictor_wire::{Api, Request, ToolRemoval};
+use lictor_wire::{Api, Reply, Request, ToolRemoval};
 
 fn removal(tools: &[&str], values: &[(&str, &str, &str)]) -> ToolRemoval {
     ToolRemoval {
@@ -112,5 +112,67 @@ fn note_fits_every_shape_or_none() {
         let noted = Request::with_note(api, before.as_bytes(), "N");
         let noted = noted.map(|body| parse(&body).unwrap());
         assert_eq!(noted, after.map(|after| parse_str(after).unwrap()) as Option<Json>, "{before}");
+    }
+}
+
+/// A request, and what it is as a question.
+type QuestionCase = (Api, &'static str, Option<&'static str>);
+
+#[test]
+fn question_leaves_conversation_and_takes_no_calls() {
+    let cases: [QuestionCase; 7] = [
+        (
+            Api::Chat,
+            r#"{"messages":[{"role":"user","content":"Hi"}], "seed": 1.50}"#,
+            Some(
+                r#"{"messages":[{"role":"user","content":"Hi"},{"role":"user","content":"What next?"}], "seed": 1.50}"#,
+            ),
+        ),
+        (
+            Api::Chat,
+            r#"{"messages":[],"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":"required","temperature":0,"stream":true,"stream_options":{},"n":3,"response_format":{"type":"json_object"}}"#,
+            Some(
+                r#"{"messages":[{"role":"user","content":"What next?"}],"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":"none","temperature":0.8}"#,
+            ),
+        ),
+        (
+            Api::Chat,
+            r#"{"messages":[],"functions":[{"name":"a"}]}"#,
+            Some(
+                r#"{"messages":[{"role":"user","content":"What next?"}],"functions":[{"name":"a"}],"function_call":"none"}"#,
+            ),
+        ),
+        (
+            Api::Messages,
+            r#"{"messages":[],"tools":[{"name":"a","input_schema":{}}],"thinking":{"type":"enabled"},"temperature":1}"#,
+            Some(
+                r#"{"messages":[{"role":"user","content":"What next?"}],"tools":[{"name":"a","input_schema":{}}],"thinking":{"type":"enabled"},"temperature":1,"tool_choice":{"type":"none"}}"#,
+            ),
+        ),
+        (
+            Api::Responses,
+            r#"{"input":"Hi","text":{"format":{"type":"json_object"}},"background":true}"#,
+            Some(r#"{"input":[{"role":"user","content":"Hi"},{"role":"user","content":"What next?"}],"store":false}"#),
+        ),
+        (Api::Responses, r#"{"input":"Hi","conversation":"c"}"#, None),
+        (Api::Chat, r#"{"prompt":"Hi"}"#, None),
+    ];
+    for (api, body, expected) in cases {
+        let asked = Request::with_question(api, body.as_bytes(), "What next?");
+        assert_eq!(asked.map(|asked| String::from_utf8(asked).unwrap()).as_deref(), expected, "{body}");
+    }
+}
+
+#[test]
+fn usage_is_read_as_vendors_write_it() {
+    let cases = [
+        (r#"{"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}"#, Some(7)),
+        (r#"{"usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}"#, Some(12)),
+        (r#"{"usage":{"total_tokens":-1}}"#, None),
+        (r#"{"usage":null}"#, None),
+        ("no JSON", None),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(Reply::read_usage(body.as_bytes()), expected, "{body}");
     }
 }

@@ -1,0 +1,143 @@
+//! What an intervention may cost: calls, tokens and waiting, checked before each call.
+//!
+//! Calls of a session are counted in its memory before they are made, so that no crash makes them free. Calls of an
+//! hour are counted by the driver. Tokens and time are known only afterwards: once they are used up, no further call
+//! begins. Exhausted is a result like any other: nothing more is asked, and the record says what ran out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lictor_policy::PredictSettings;
+use lictor_wire::Reply;
+
+use crate::exchange::{Life, Stop, unexpected};
+use crate::memory::SessionMemory;
+use crate::step::{ExchangeStep, StepResult};
+
+/// What ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exhaustion {
+    Calls,
+    Tokens,
+    Time,
+}
+
+impl Exhaustion {
+    /// Returns its name in records.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Exhaustion::Calls => "calls",
+            Exhaustion::Tokens => "tokens",
+            Exhaustion::Time => "time",
+        }
+    }
+}
+
+/// The budget of one exchange, and what was spent of it.
+#[derive(Debug)]
+pub(super) struct CallBudget {
+    session_calls: usize,
+    hour_calls: Option<usize>,
+    session_tokens: Option<u64>,
+    time: Option<Duration>,
+    /// How many calls the session is known to have made.
+    known_calls: usize,
+    pub(super) calls: usize,
+    pub(super) tokens: u64,
+    pub(super) elapsed: Duration,
+    pub(super) exhausted: Option<Exhaustion>,
+}
+
+impl CallBudget {
+    pub(super) fn new(plan: &PredictSettings, sent: &SessionMemory) -> CallBudget {
+        CallBudget {
+            session_calls: plan.session_calls as usize,
+            hour_calls: plan.hour_calls.map(|calls| calls as usize),
+            session_tokens: plan.session_tokens.map(u64::from),
+            time: plan.time.map(|time| Duration::from_nanos(time.0)),
+            known_calls: sent.candidates,
+            calls: 0,
+            tokens: 0,
+            elapsed: Duration::ZERO,
+            exhausted: None,
+        }
+    }
+
+    fn calls_left(&self) -> usize {
+        self.session_calls.saturating_sub(self.known_calls)
+    }
+}
+
+impl Life {
+    /// Asks the model for several replies, as far as the budget allows: returns what it gave for the first of the
+    /// requests, and nothing for the rest. A request without a reply has none.
+    pub(super) async fn ask_within(
+        &self,
+        budget: &mut CallBudget,
+        mut requests: Vec<Bytes>,
+    ) -> Result<Vec<Option<Bytes>>, Stop> {
+        requests.truncate(self.reserve(budget, requests.len()).await?);
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let count = requests.len();
+        budget.calls += count;
+        self.count(|counts| counts.extra_calls += count as u64);
+        let bodies = match self.perform(ExchangeStep::AskAll(requests)).await? {
+            StepResult::Replies { bodies, elapsed } if bodies.len() == count => {
+                budget.elapsed = budget.elapsed.saturating_add(elapsed);
+                bodies
+            }
+            other => return Err(unexpected(&other)),
+        };
+        let usages = bodies.iter().flatten().filter_map(|body| Reply::read_usage(body));
+        let tokens = usages.fold(0, u64::saturating_add);
+        budget.tokens = budget.tokens.saturating_add(tokens);
+        self.count(|counts| counts.extra_tokens = counts.extra_tokens.saturating_add(tokens));
+        if budget.session_tokens.is_some() && tokens > 0 {
+            self.update(|memory| memory.extra_tokens = memory.extra_tokens.saturating_add(tokens)).await?;
+        }
+        Ok(bodies)
+    }
+
+    /// Counts calls before they are made. Returns how many of the wanted ones may begin now.
+    async fn reserve(&self, budget: &mut CallBudget, wanted: usize) -> Result<usize, Stop> {
+        if wanted == 0 {
+            return Ok(0);
+        }
+        if budget.time.is_some_and(|time| budget.elapsed >= time) {
+            budget.exhausted = Some(Exhaustion::Time);
+            return Ok(0);
+        }
+        let mut granted = wanted.min(budget.calls_left());
+        if let Some(hour_calls) = budget.hour_calls.filter(|_| granted > 0) {
+            granted = match self.perform(ExchangeStep::Reserve { calls: granted, hour_calls }).await? {
+                StepResult::Reserved(calls) => granted.min(calls),
+                other => return Err(unexpected(&other)),
+            };
+        }
+        while granted > 0 {
+            let mut memory = self.load(false).await?;
+            if budget.session_tokens.is_some_and(|most| memory.extra_tokens >= most) {
+                budget.exhausted = Some(Exhaustion::Tokens);
+                return Ok(0);
+            }
+            // Other exchanges of the session may have made calls meanwhile.
+            budget.known_calls = memory.candidates;
+            granted = granted.min(budget.calls_left());
+            if granted == 0 {
+                break;
+            }
+            Arc::make_mut(&mut memory).candidates += granted;
+            if self.save(memory).await? {
+                budget.known_calls += granted;
+                break;
+            }
+        }
+        if granted < wanted {
+            budget.exhausted = Some(Exhaustion::Calls);
+        }
+        Ok(granted)
+    }
+}

@@ -1,0 +1,86 @@
+//! The record of an intervention: what was foreseen, what was asked for, what was taken, and what it cost.
+
+use lictor_policy::{ForecastSource, Intervention, PredictSettings};
+use lictor_predict::ThresholdSide;
+use serde_json::{Map, Value, json};
+
+use super::budget::CallBudget;
+use super::risk::ReplyRisk;
+use crate::exchange::Life;
+
+/// What the record of an intervention says.
+#[derive(Debug, Default)]
+pub(super) struct InterventionRecord {
+    /// Whether the scores come from plans of the model.
+    pub(super) is_sampled: bool,
+    pub(super) original: ReplyRisk,
+    pub(super) candidates: Vec<(Intervention, ReplyRisk)>,
+    /// How many candidates were received, and how many of them were left out because they equal another reply.
+    pub(super) received: usize,
+    pub(super) equal: usize,
+    pub(super) taken: Option<usize>,
+    /// The risk of the candidate that was chosen, by plans that did not choose it.
+    pub(super) fresh: Option<ReplyRisk>,
+}
+
+/// Returns a risk as records have it; null if nothing is known.
+fn write_risk(risk: &ReplyRisk) -> Value {
+    let Some(score) = risk.score else { return Value::Null };
+    let mut written = json!({"chance": score.chance, "most": score.most});
+    if let (Some(sampled), Some(members)) = (&risk.sampled, written.as_object_mut()) {
+        members.insert("least".into(), json!(sampled.least()));
+        members.insert("samples".into(), json!(sampled.samples()));
+        if sampled.unread > 0 {
+            members.insert("unread".into(), json!(sampled.unread));
+        }
+    }
+    written
+}
+
+impl Life {
+    /// Returns the record. Its milliseconds are the driver's: nothing that is decided later depends on them.
+    pub(super) fn record(
+        &self,
+        plan: &PredictSettings,
+        intervention: &InterventionRecord,
+        budget: &CallBudget,
+    ) -> Map<String, Value> {
+        let threshold = plan.risk.to_f64();
+        let side = match intervention.original.side(threshold) {
+            ThresholdSide::Below => "below",
+            ThresholdSide::Above => "above",
+            ThresholdSide::Undecided => "undecided",
+        };
+        let each = intervention.candidates.iter().map(|(by, risk)| json!({"by": by.name(), "risk": write_risk(risk)}));
+        let method = if intervention.is_sampled { ForecastSource::Sample } else { ForecastSource::Chain };
+        let milliseconds = u64::try_from(budget.elapsed.as_millis()).unwrap_or(u64::MAX);
+        let mut record = Map::new();
+        let mut add = |key: &str, value: Value| drop(record.insert(key.to_owned(), value));
+        add("type", json!("intervention"));
+        add("session", json!(self.session));
+        add("exchange", json!(self.id));
+        add("within", json!(plan.within));
+        add("threshold", json!(threshold));
+        add("method", json!(method.name()));
+        if intervention.is_sampled {
+            add("results", json!("none, planned in one reply"));
+        }
+        add("side", json!(side));
+        add("original", write_risk(&intervention.original));
+        add("candidates", each.collect());
+        if intervention.equal > 0 {
+            add("equal", json!(intervention.equal));
+        }
+        add("taken", json!(intervention.taken));
+        if let Some(fresh) = &intervention.fresh {
+            add("fresh", write_risk(fresh));
+        }
+        add("calls", json!(budget.calls));
+        add("tokens", json!(budget.tokens));
+        add("milliseconds", json!(milliseconds));
+        if let Some(exhausted) = budget.exhausted {
+            add("exhausted", json!(exhausted.name()));
+        }
+        record
+    }
+}
