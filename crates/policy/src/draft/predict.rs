@@ -15,8 +15,8 @@ const MAX_CANDIDATES: i64 = 20;
 
 const EXAMPLE: &str = "such as `predict: {chain: chain.json, within: 3, risk: 0.3, intervene: [resample]}`";
 
-const KEYS: [&str; 9] =
-    ["chain", "within", "risk", "undecided", "intervene", "candidates", "session_calls", "model", "properties"];
+const KEYS: [&str; 10] =
+    ["chain", "within", "risk", "hold", "undecided", "intervene", "candidates", "session_calls", "model", "properties"];
 
 impl PolicyReader<'_> {
     /// Reads the section `predict`.
@@ -31,7 +31,8 @@ impl PolicyReader<'_> {
         let within = count("within", 3, 1..=MAX_WITHIN);
         let candidates = count("candidates", 5, 1..=MAX_CANDIDATES);
         let session_calls = count("session_calls", 20, 0..=100_000);
-        let risk = fields.get("risk").and_then(|node| self.read_risk(node));
+        let risk = fields.get("risk").and_then(|node| self.read_probability(node, "risk"));
+        let hold = fields.get("hold").and_then(|node| self.read_probability(node, "hold"));
         let undecided = fields.get("undecided").and_then(|node| self.read_undecided(node)).unwrap_or_default();
         let intervene = fields.get("intervene").map(|node| self.read_interventions(node)).unwrap_or_default();
         let model = fields.get("model").and_then(|node| self.read_text(node, "`model`")).map(Into::into);
@@ -44,10 +45,22 @@ impl PolicyReader<'_> {
             let message = "`switch` asks another model, and there is no `model`".to_owned();
             self.report_error(node.span.clone(), "policy.predict", message, hint);
         }
+        let place = |key: &str| fields.get(key).map_or(node, |field| field).span.clone();
+        if intervene.contains(&Intervention::Ask) && intervene.contains(&Intervention::Stop) {
+            let hint = Some("keep one of them".to_owned());
+            let message = "`ask` lets calls wait for a reviewer, and `stop` blocks the same calls".to_owned();
+            self.report_error(place("intervene"), "policy.predict", message, hint);
+        }
+        if hold.is_some() && !intervene.iter().any(|by| by.asks_model()) {
+            let hint = Some("add `resample`, `inject` or `switch` to `intervene`, or remove `hold`".to_owned());
+            let message = "`hold` keeps a stream back to replace it, and `intervene` replaces nothing".to_owned();
+            self.report_error(place("hold"), "policy.predict", message, hint);
+        }
         Some(PredictSettings {
             chain,
             within,
             risk: risk.unwrap_or(Chance::new(0.3).unwrap_or(Chance::ALWAYS)),
+            hold,
             undecided,
             intervene,
             candidates,
