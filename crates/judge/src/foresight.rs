@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
 use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
-use lictor_policy::{History, Policy, PredictSettings, Problem};
+use lictor_policy::{History, Mode, Policy, PredictSettings, Problem};
 use lictor_predict::{Chain, ChainPlace, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
+use crate::decision::ForecastObjection;
 use crate::label::collect_atoms;
 use crate::session::{Proposal, Session, SessionError};
 use crate::{Follower, Judge};
@@ -98,6 +99,7 @@ pub struct Foresight {
     predictor: Predictor,
     /// The properties that are forecast, by number.
     properties: Vec<usize>,
+    settings: PredictSettings,
 }
 
 impl Foresight {
@@ -130,7 +132,10 @@ impl Foresight {
             }
         }
         if properties.is_empty() {
-            let can_be = |place: &usize| judge.predictor(chain, &[*place], SOME_VIOLATION, 1).is_ok();
+            // A property in shadow mode only reports.
+            let can_be = |place: &usize| {
+                all[*place].mode == Mode::Enforce && judge.predictor(chain, &[*place], SOME_VIOLATION, 1).is_ok()
+            };
             properties = (0..all.len()).filter(can_be).collect();
         }
         if properties.is_empty() {
@@ -139,7 +144,7 @@ impl Foresight {
             return Err(ForesightError { message: message.to_owned() });
         }
         let predictor = judge.predictor(chain, &properties, SOME_VIOLATION, settings.within)?;
-        Ok(Foresight { predictor, properties })
+        Ok(Foresight { predictor, properties, settings: settings.clone() })
     }
 
     /// Returns the score of the events of a reply: the worst if one of them violates a property that is forecast, else
@@ -158,6 +163,22 @@ impl Foresight {
         }
         let outlook = fork.forecast(judge, &mut self.predictor).ok()?;
         outlook.forecast().map(|forecast| Score { most: forecast.most, chance: forecast.chance })
+    }
+
+    /// Returns the objection to a call that probably leads to a violation, if the policy has a response to such calls.
+    pub(crate) fn find_objection(
+        &mut self,
+        judge: &mut Judge,
+        session: &Session,
+        event: &Event,
+    ) -> Option<ForecastObjection> {
+        let response = self.settings.call_response().filter(|_| event.kind == Kind::ToolCall)?;
+        let score = self.score(judge, session, std::slice::from_ref(event));
+        if !self.settings.is_risky(score.map(|score| (score.chance, score.most))) {
+            return None;
+        }
+        let properties = self.properties.iter().map(|place| Arc::clone(&judge.properties()[*place])).collect();
+        Some(ForecastObjection { response, score, within: self.settings.within, properties })
     }
 
     /// Returns what to mind, for the model: what the properties that are forecast ask for.

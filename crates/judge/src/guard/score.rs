@@ -20,7 +20,7 @@ impl Guard {
     /// Returns how likely each of several replies leads to a violation, by the same forecast. Nothing changes. Without
     /// [forecasts](Guard::foreseeing) no reply has a score.
     pub fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> ReplyScores {
-        let Some(mut foresight) = self.foresight.take() else {
+        let Some(mut foresight) = self.decider.foresight.take() else {
             return ReplyScores { scores: vec![None; replies.len()], advice: String::new() };
         };
         let name = Text::from(session);
@@ -32,7 +32,7 @@ impl Guard {
         let judge = &mut self.decider.judge;
         let scores = replies.iter().map(|events| foresight.score(judge, &guarded.session, events)).collect();
         let advice = foresight.advice(judge);
-        self.foresight = Some(foresight);
+        self.decider.foresight = Some(foresight);
         ReplyScores { scores, advice }
     }
 }
