@@ -221,6 +221,10 @@ impl HttpExchange {
         metrics.corrections.fetch_add(counts.corrections - before.corrections, Ordering::Relaxed);
         metrics.candidates.fetch_add(counts.candidates - before.candidates, Ordering::Relaxed);
         metrics.replaced.fetch_add(counts.replaced - before.replaced, Ordering::Relaxed);
+        metrics.reminded.fetch_add(counts.reminded - before.reminded, Ordering::Relaxed);
+        metrics.streams_held.fetch_add(counts.streams_held - before.streams_held, Ordering::Relaxed);
+        metrics.forecast_asked.fetch_add(counts.forecast_asked - before.forecast_asked, Ordering::Relaxed);
+        metrics.forecast_stopped.fetch_add(counts.forecast_stopped - before.forecast_stopped, Ordering::Relaxed);
         metrics.obligations_told.fetch_add(counts.obligations_told - before.obligations_told, Ordering::Relaxed);
         metrics.tools_removed.fetch_add(counts.tools_removed - before.tools_removed, Ordering::Relaxed);
         metrics.tools_named.fetch_add(counts.tools_named - before.tools_named, Ordering::Relaxed);

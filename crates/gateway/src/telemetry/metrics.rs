@@ -127,6 +127,11 @@ pub(crate) struct Metrics {
     /// How many other replies were asked for because of a bad forecast, and how often one was taken.
     pub(crate) candidates: AtomicU64,
     pub(crate) replaced: AtomicU64,
+    /// Requests with a reminder because of a bad forecast, streams that were held, and calls that a forecast objected to.
+    pub(crate) reminded: AtomicU64,
+    pub(crate) streams_held: AtomicU64,
+    pub(crate) forecast_asked: AtomicU64,
+    pub(crate) forecast_stopped: AtomicU64,
     /// Open obligations that models were told of, and tools that requests lost or that were named as unavailable.
     pub(crate) obligations_told: AtomicU64,
     pub(crate) tools_removed: AtomicU64,
@@ -241,6 +246,15 @@ impl Metrics {
             ("corrections_total", "counter", "Requests sent again because all calls were denied.", &self.corrections),
             ("candidates_total", "counter", "Replies asked for because of a bad forecast.", &self.candidates),
             ("replaced_total", "counter", "Replies replaced by one with a better forecast.", &self.replaced),
+            ("reminded_total", "counter", "Requests with a reminder because of a bad forecast.", &self.reminded),
+            ("streams_held_total", "counter", "Streams held whole because of a bad forecast.", &self.streams_held),
+            (
+                "forecast_asked_total",
+                "counter",
+                "Calls that wait for a reviewer because of a bad forecast.",
+                &self.forecast_asked,
+            ),
+            ("forecast_stopped_total", "counter", "Calls blocked because of a bad forecast.", &self.forecast_stopped),
             ("obligations_told_total", "counter", "Open obligations that models were told of.", &self.obligations_told),
             (
                 "tools_removed_total",
