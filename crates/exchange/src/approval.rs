@@ -27,6 +27,9 @@ pub struct ApprovalRequest {
     pub until: Option<String>,
     /// The properties that the reviewer is asked about.
     pub properties: Vec<String>,
+    /// The forecast because of which the reviewer is asked, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<String>,
 }
 
 impl ApprovalRequest {
@@ -42,6 +45,7 @@ impl ApprovalRequest {
             rewritten: decision.rewritten.as_deref().map(write_event),
             until: decision.until.map(write_time),
             properties: properties.collect(),
+            forecast: decision.forecast.as_ref().map(ToString::to_string),
         }
     }
 

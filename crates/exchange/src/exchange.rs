@@ -63,6 +63,7 @@ impl Exchange {
             session: String::new(),
             principal: None,
             choices: usize::MAX,
+            is_reminded: false,
             replied: AtomicUsize::new(0),
             link: Arc::clone(&link),
         };
@@ -126,6 +127,8 @@ pub(crate) struct Life {
     pub(crate) principal: Option<String>,
     /// How many choices the client asks for.
     pub(crate) choices: usize,
+    /// Whether the request has a reminder of the rules, because of the forecast before the reply.
+    pub(crate) is_reminded: bool,
     /// How many events of earlier replies were decided on, where the model was asked again.
     pub(crate) replied: AtomicUsize,
     link: Arc<Link>,
@@ -164,9 +167,11 @@ impl Life {
             },
         };
         let sent = self.guide(&request, sent).await?;
+        let (sent, is_held) = self.look_ahead(&memory, &request, sent).await?;
         match self.perform(ExchangeStep::SendUpstream(sent.clone())).await? {
             StepResult::Reply(bytes) if !self.options.judges_reply => self.send_body(bytes).await,
             StepResult::Reply(bytes) => self.judge_reply(&memory, sent, bytes).await,
+            StepResult::Stream if is_held => self.judge_held_stream(&memory, sent).await,
             StepResult::Stream => self.judge_stream(&memory, sent).await,
             StepResult::Unjudged => Ok(ExchangeEnd::Complete),
             other => Err(unexpected(&other)),
@@ -244,9 +249,15 @@ impl Life {
         match self.perform(ExchangeStep::Decide(Box::new(question))).await? {
             StepResult::Decided { decisions, is_next } if decisions.len() == count => {
                 let changed = decisions.iter().filter(|decision| decision.action != Action::Forward).count() as u64;
+                let foreseen = |action: Action| {
+                    let is_foreseen = |it: &&Arc<Decision>| it.forecast.is_some() && it.action == action;
+                    decisions.iter().filter(is_foreseen).count() as u64
+                };
                 self.count(|counts| {
                     counts.decisions += count as u64;
                     counts.changed += changed;
+                    counts.forecast_asked += foreseen(Action::Ask);
+                    counts.forecast_stopped += foreseen(Action::Block);
                     counts.unchecked += if self.options.shadow { changed } else { 0 };
                 });
                 Ok(Some((decisions, is_next)))

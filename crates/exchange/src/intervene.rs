@@ -1,9 +1,10 @@
 //! Replaces a reply that leads to a violation by a better one, before the guard decides on it.
 //!
 //! The reply is held while other replies are asked for: by the same request, with a reminder, or of another model. All
-//! are scored by the same forecast: of the chain, or by [plans](sample) of the model. Another one is taken
-//! only if its score is strictly better; what is taken is then judged as any reply, so that an intervention never lets
-//! pass what the guard stops. All calls are within one [budget].
+//! are scored by the same forecast: of the chain, or by [plans](sample) of the model. Another one is taken only if its
+//! score is strictly better; what is taken is then judged as any reply, so that an intervention never lets pass what the
+//! guard stops. Calls that are risky all the same are stopped by the guard, or wait for a reviewer, if the policy says so.
+//! All calls to the model are within one [budget].
 
 mod budget;
 mod plan;
@@ -15,8 +16,8 @@ use bytes::Bytes;
 use lictor_event::Event;
 use lictor_json::Json;
 use lictor_judge::guard::ReplyScores;
-use lictor_policy::{ForecastSource, Intervention, PredictSettings, Undecided};
-use lictor_predict::{Score, ThresholdSide, choose_candidate};
+use lictor_policy::{ForecastSource, Intervention, PredictSettings};
+use lictor_predict::{Score, choose_candidate};
 use lictor_wire::{Api, Reply, Request};
 
 use crate::exchange::{Life, Stop, unexpected};
@@ -26,12 +27,31 @@ use budget::CallBudget;
 use record::InterventionRecord;
 use risk::ReplyRisk;
 
-/// A reply that could be taken instead.
-struct Candidate {
-    by: Intervention,
-    body: Bytes,
+/// An intervention in one reply: what is known of the reply, and what may be asked instead.
+pub(crate) struct OpenIntervention<'a> {
+    plan: &'a PredictSettings,
+    /// What the model was sent.
+    request: &'a Bytes,
+    /// The events of the reply.
+    events: Vec<Event>,
+    /// The other requests, in the order in which they are sent; none if the reply is not risky.
+    pub(crate) requests: Vec<(Intervention, Bytes)>,
+    pub(crate) budget: CallBudget,
+    record: InterventionRecord,
+}
+
+/// A reply that was asked for.
+pub(crate) struct ReceivedReply<T> {
+    pub(crate) by: Intervention,
+    /// The whole body, or the stream.
+    pub(crate) body: T,
     /// None if it cannot be read.
-    events: Option<Vec<Event>>,
+    pub(crate) events: Option<Vec<Event>>,
+}
+
+/// A reply that could be taken instead.
+struct Candidate<T> {
+    reply: ReceivedReply<T>,
     risk: ReplyRisk,
 }
 
@@ -39,12 +59,32 @@ impl Life {
     /// Returns the reply to judge: the one given, or a better one. `request` is what the model was sent, and `sent` the
     /// memory as of then.
     pub(crate) async fn intervene(&self, sent: &SessionMemory, request: &Bytes, reply: Bytes) -> Result<Bytes, Stop> {
-        let plan = self.options.interventions.as_deref().filter(|plan| !plan.intervene.is_empty());
-        let Some(plan) = plan else { return Ok(reply) };
         // What cannot be read is refused by what follows.
         let Some(events) = self.read_events(&reply) else { return Ok(reply) };
-        if has_vendor_tools(request) || is_kept_by_vendor(request) {
-            return Ok(reply);
+        let Some(mut open) = self.open_intervention(sent, request, events).await? else { return Ok(reply) };
+        let asked = std::mem::take(&mut open.requests);
+        let bodies = self.ask_within(&mut open.budget, asked.iter().map(|(_, it)| it.clone()).collect()).await?;
+        let mut received = Vec::new();
+        for ((by, _), body) in asked.into_iter().zip(bodies) {
+            if let Some(body) = body {
+                received.push(ReceivedReply { by, events: self.read_events(&body), body });
+            }
+        }
+        let taken = self.choose(open, received).await?;
+        Ok(taken.unwrap_or(reply))
+    }
+
+    /// Looks whether a reply is risky, and what may be asked instead. None if there is nothing to do or to record.
+    pub(crate) async fn open_intervention<'a>(
+        &'a self,
+        sent: &SessionMemory,
+        request: &'a Bytes,
+        events: Vec<Event>,
+    ) -> Result<Option<OpenIntervention<'a>>, Stop> {
+        let plan = self.options.interventions.as_deref().filter(|plan| plan.replaces_replies());
+        let Some(plan) = plan else { return Ok(None) };
+        if Request::may_run_vendor_tools(self.api, request) || is_kept_by_vendor(request) {
+            return Ok(None);
         }
         let mut budget = CallBudget::new(plan, sent);
         let before = self.score(vec![events.clone()]).await?;
@@ -56,66 +96,83 @@ impl Life {
             let sampled = self.sample_risk(plan, &mut budget, request, &events).await?;
             record.original = ReplyRisk { score: sampled.score_of_reply(), sampled: Some(sampled) };
         }
-        let mut taken = None;
         // After sampling, an exhausted budget leaves the reply; and nothing is below an interval that begins at 0.
         let can_be_better = match record.original.sampled {
             Some(sampled) => budget.exhausted.is_none() && sampled.least() > 0.0,
             None => true,
         };
-        if can_be_better && is_risky(plan, &record.original) {
-            taken = self.find_better(plan, &mut budget, request, &events, &before.advice, &mut record).await?;
+        let mut requests = Vec::new();
+        if can_be_better && record.original.is_risky(plan) {
+            requests = self.change_requests(plan, request, &before.advice);
         } else if budget.calls == 0 && budget.exhausted.is_none() {
-            return Ok(reply);
+            return Ok(None);
         }
-        self.perform(ExchangeStep::Note(self.record(plan, &record, &budget))).await?;
-        self.count(|counts| {
-            counts.candidates += record.received as u64;
-            counts.replaced += u64::from(taken.is_some());
-        });
-        Ok(taken.unwrap_or(reply))
+        Ok(Some(OpenIntervention { plan, request, events, requests, budget, record }))
     }
 
-    /// Asks for other replies. Returns one with a better forecast than the reply with these events; none if there is none.
-    async fn find_better(
-        &self,
-        plan: &PredictSettings,
-        budget: &mut CallBudget,
-        request: &Bytes,
-        events: &[Event],
-        advice: &str,
-        record: &mut InterventionRecord,
-    ) -> Result<Option<Bytes>, Stop> {
+    /// Returns the requests for other replies, as many as the policy wants.
+    fn change_requests(&self, plan: &PredictSettings, request: &Bytes, advice: &str) -> Vec<(Intervention, Bytes)> {
         let mut left = plan.candidates as usize;
-        let mut asked: Vec<(Intervention, Bytes)> = Vec::new();
-        for by in plan.intervene.iter().copied() {
+        let mut requests = Vec::new();
+        for by in plan.intervene.iter().copied().filter(|by| by.asks_model()) {
+            // A model that was reminded with the request is not reminded twice.
+            if by == Intervention::Inject && self.is_reminded {
+                continue;
+            }
             let Some(changed) = change_request(self.api, request, by, plan, advice) else { continue };
             // A reminder and another model are asked once; the same request as often as is allowed.
             let times = if by == Intervention::Resample { left } else { left.min(1) };
             left -= times;
-            asked.extend(std::iter::repeat_n((by, changed), times));
+            requests.extend(std::iter::repeat_n((by, changed), times));
         }
-        let bodies = self.ask_within(budget, asked.iter().map(|(_, request)| request.clone()).collect()).await?;
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for ((by, _), body) in asked.into_iter().zip(bodies) {
-            let Some(body) = body else { continue };
-            record.received += 1;
-            let read = self.read_events(&body);
+        requests
+    }
+
+    /// Scores the replies that were received, records them, and returns the one to take; none if the reply stays.
+    pub(crate) async fn choose<T>(
+        &self,
+        mut open: OpenIntervention<'_>,
+        received: Vec<ReceivedReply<T>>,
+    ) -> Result<Option<T>, Stop> {
+        open.record.received = received.len();
+        let taken = match received.is_empty() {
+            true => None,
+            false => self.find_better(&mut open, received).await?,
+        };
+        let OpenIntervention { plan, budget, record, .. } = open;
+        self.perform(ExchangeStep::Note(self.reply_record(plan, &record, &budget))).await?;
+        self.count(|counts| {
+            counts.candidates += record.received as u64;
+            counts.replaced += u64::from(taken.is_some());
+        });
+        Ok(taken)
+    }
+
+    /// Returns the reply whose forecast is better than that of the given one; none if there is none.
+    async fn find_better<T>(
+        &self,
+        open: &mut OpenIntervention<'_>,
+        received: Vec<ReceivedReply<T>>,
+    ) -> Result<Option<T>, Stop> {
+        let OpenIntervention { plan, request, events, budget, record, .. } = open;
+        let mut candidates: Vec<Candidate<T>> = Vec::new();
+        for reply in received {
             // Equal candidates are one candidate, and one that equals the reply is none.
             let is_known = |read: &Vec<Event>| {
-                let mut known = candidates.iter().filter_map(|it| it.events.as_deref()).chain([events]);
+                let mut known = candidates.iter().filter_map(|it| it.reply.events.as_ref()).chain([&*events]);
                 known.any(|known| is_equal(known, read))
             };
-            match read.as_ref().is_some_and(is_known) {
+            match reply.events.as_ref().is_some_and(is_known) {
                 true => record.equal += 1,
-                false => candidates.push(Candidate { by, body, events: read, risk: ReplyRisk::default() }),
+                false => candidates.push(Candidate { reply, risk: ReplyRisk::default() }),
             }
         }
-        let readable: Vec<Vec<Event>> = candidates.iter().filter_map(|it| it.events.clone()).collect();
-        let scored = self.score([vec![events.to_vec()], readable].concat()).await?;
+        let readable: Vec<Vec<Event>> = candidates.iter().filter_map(|it| it.reply.events.clone()).collect();
+        let scored = self.score([vec![events.clone()], readable].concat()).await?;
         let mut scores = scored.scores.into_iter().zip(scored.violations);
         let original = scores.next().and_then(|(score, _)| score);
         let mut plans_needed = Vec::new();
-        for (place, candidate) in candidates.iter_mut().enumerate().filter(|(_, it)| it.events.is_some()) {
+        for (place, candidate) in candidates.iter_mut().enumerate().filter(|(_, it)| it.reply.events.is_some()) {
             let Some((score, violates)) = scores.next() else { break };
             candidate.risk.score = score;
             if record.is_sampled && !violates {
@@ -131,7 +188,8 @@ impl Life {
         let floor = record.original.floor();
         for (place, _) in plans_needed {
             let Some(tried) = candidates.get_mut(place) else { continue };
-            let sampled = self.sample_risk(plan, budget, request, tried.events.as_deref().unwrap_or_default()).await?;
+            let tried_events = tried.reply.events.as_deref().unwrap_or_default();
+            let sampled = self.sample_risk(plan, budget, request, tried_events).await?;
             tried.risk = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled) };
             // One that is surely better is enough: further calls would only look for the luckiest.
             if budget.exhausted.is_some() || choose_candidate(floor, &[tried.risk.score]).is_some() {
@@ -141,30 +199,22 @@ impl Life {
         let scores: Vec<Option<Score>> = candidates.iter().map(|it| it.risk.score).collect();
         // A session that nothing is known about gives no reason to replace anything.
         record.taken = choose_candidate(floor, &scores);
-        record.candidates = candidates.iter().map(|it| (it.by, it.risk)).collect();
-        let taken = record.taken.map(|place| candidates.swap_remove(place));
-        let Some(taken) = taken else { return Ok(None) };
-        if taken.risk.sampled.is_some() && !self.confirm(plan, budget, request, &taken, record).await? {
+        record.candidates = candidates.iter().map(|it| (it.reply.by, it.risk)).collect();
+        let Some(taken) = record.taken.map(|place| candidates.swap_remove(place)) else { return Ok(None) };
+        if taken.risk.sampled.is_some() && !self.confirm(open, taken.reply.events.as_deref()).await? {
             return Ok(None);
         }
-        Ok(Some(taken.body))
+        Ok(Some(taken.reply.body))
     }
 
     /// Scores the candidate that was chosen by fresh plans, since the ones that chose it flatter it. Returns whether it is
     /// still better; without a budget for that, the choice stands.
-    async fn confirm(
-        &self,
-        plan: &PredictSettings,
-        budget: &mut CallBudget,
-        request: &Bytes,
-        taken: &Candidate,
-        record: &mut InterventionRecord,
-    ) -> Result<bool, Stop> {
+    async fn confirm(&self, open: &mut OpenIntervention<'_>, taken: Option<&[Event]>) -> Result<bool, Stop> {
+        let OpenIntervention { plan, request, budget, record, .. } = open;
         if budget.exhausted.is_some() {
             return Ok(true);
         }
-        let events = taken.events.as_deref().unwrap_or_default();
-        let sampled = self.sample_risk(plan, budget, request, events).await?;
+        let sampled = self.sample_risk(plan, budget, request, taken.unwrap_or_default()).await?;
         let fresh = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled) };
         if budget.exhausted.is_some() || fresh.score.is_none() {
             return Ok(true);
@@ -184,21 +234,12 @@ impl Life {
     }
 
     /// Returns how likely each of several replies leads to a violation.
-    async fn score(&self, replies: Vec<Vec<Event>>) -> Result<ReplyScores, Stop> {
+    pub(crate) async fn score(&self, replies: Vec<Vec<Event>>) -> Result<ReplyScores, Stop> {
         let count = replies.len();
         match self.perform(ExchangeStep::Score(replies)).await? {
             StepResult::Scores(it) if it.scores.len() == count && it.violations.len() == count => Ok(*it),
             other => Err(unexpected(&other)),
         }
-    }
-}
-
-/// Whether a forecast is a reason to look for another reply.
-fn is_risky(plan: &PredictSettings, risk: &ReplyRisk) -> bool {
-    match risk.side(plan.risk.to_f64()) {
-        ThresholdSide::Below => false,
-        ThresholdSide::Above => true,
-        ThresholdSide::Undecided => plan.undecided == Undecided::Intervene,
     }
 }
 
@@ -210,17 +251,8 @@ fn is_equal(one: &[Event], other: &[Event]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
-/// Whether a request offers tools that the vendor runs itself: asking again would run them again.
-fn has_vendor_tools(request: &Bytes) -> bool {
-    const OWN_TYPES: [&str; 2] = ["function", "custom"];
-    let Ok(body) = lictor_json::parse(request) else { return true };
-    let tools = body.get("tools").and_then(Json::as_array).unwrap_or_default();
-    let is_vendors = |tool: &Json| tool.text("type").is_some_and(|kind| !OWN_TYPES.contains(&kind));
-    tools.iter().any(is_vendors) || ["web_search_options", "mcp_servers"].iter().any(|key| body.get(key).is_some())
-}
-
 /// Whether the vendor adds a request to a conversation that it keeps: asking again would add it again.
-fn is_kept_by_vendor(request: &Bytes) -> bool {
+pub(crate) fn is_kept_by_vendor(request: &Bytes) -> bool {
     let Ok(body) = lictor_json::parse(request) else { return true };
     body.get("conversation").is_some_and(|kept| !kept.is_null())
 }
@@ -235,5 +267,6 @@ fn change_request(api: Api, request: &Bytes, by: Intervention, plan: &PredictSet
             body.insert("model", plan.model.clone()?);
             Some(Bytes::from(Json::Object(body).to_string()))
         }
+        Intervention::Ask | Intervention::Stop => None,
     }
 }

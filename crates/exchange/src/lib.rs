@@ -15,6 +15,7 @@
 //! - the delivery numbers by which a retry is not decided twice,
 //! - notes for the model, added to its next request (steer),
 //! - guidance of each request: open obligations, and tools that would be stopped (steering),
+//! - replies with a bad forecast: which other ones are asked for, and which one is judged,
 //! - approvals: calls that wait for a reviewer, and the grants that let them pass when they are made again,
 //! - masks in text that is still streamed, and the records of the text that was shown.
 //!
@@ -37,6 +38,7 @@
 mod approval;
 mod exchange;
 mod guide;
+mod hold;
 mod hourly_calls;
 mod intervene;
 mod local;

@@ -23,7 +23,7 @@ use crate::exchange::Exchange;
 use crate::hourly_calls::HourlyCalls;
 use crate::memory::SessionMemory;
 use crate::notes::denial_note;
-use crate::step::{DecideQuestion, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
+use crate::step::{DecideQuestion, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
 
 /// How many decisions of a session are kept, for duplicate deliveries.
 const MAX_DELIVERED: usize = 64;
@@ -137,8 +137,10 @@ pub struct LocalExchange {
     options: ExchangeOptions,
     exchange: Option<Exchange>,
     is_streaming: bool,
-    /// The next request to the model, after a stream all of whose calls are denied.
+    /// The next request to the model, after a stream all of whose calls are denied, or that is risky.
     next_request: Option<Bytes>,
+    /// Whether the client was sent all of a reply.
+    is_complete: bool,
     /// The bytes of the stream that may be sent.
     pieces: Vec<u8>,
     /// Decisions other than forward, for observers.
@@ -154,7 +156,8 @@ pub type LocalParts<'a> = (&'a mut LocalSessions, &'a mut dyn LocalDecider);
 pub enum LocalReply {
     /// The client may see this body.
     Body(Bytes),
-    /// All calls of the reply are denied. Send this to the model, and hand its reply to [`LocalExchange::reply`].
+    /// All calls of the reply are denied, or another reply is looked for. Send this to the model, and hand its reply to
+    /// [`LocalExchange::reply`].
     AskAgain(Bytes),
     /// The forecast needs more replies. Send all of these to the model, at once if possible, and hand its replies to
     /// [`LocalExchange::replies`].
@@ -183,6 +186,7 @@ impl LocalExchange {
             exchange: None,
             is_streaming: false,
             next_request: None,
+            is_complete: false,
             pieces: Vec::new(),
             decisions: Vec::new(),
         }
@@ -245,8 +249,9 @@ impl LocalExchange {
         self.stream(parts, if is_cut { StepResult::Cut } else { StepResult::End })
     }
 
-    /// Returns the next request to the model, if all calls of the stream that has ended are denied. Send it, and hand
-    /// the stream of its reply to [`push`](LocalExchange::push), or call [`no_stream`](LocalExchange::no_stream).
+    /// Returns the next request to the model, if all calls of the stream that has ended are denied, or another stream is
+    /// looked for. Send it, and hand the stream of its reply to [`push`](LocalExchange::push), or call
+    /// [`no_stream`](LocalExchange::no_stream). There may be a further one after each of them.
     pub fn take_next_request(&mut self) -> Option<Bytes> {
         self.next_request.take()
     }
@@ -256,6 +261,12 @@ impl LocalExchange {
     pub fn no_stream(&mut self, parts: LocalParts<'_>) -> Vec<u8> {
         self.is_streaming = true;
         self.stream(parts, StepResult::Unjudged)
+    }
+
+    /// Whether the client was sent all of a streamed reply. If a connection broke within a stream, another one may have
+    /// been sent instead.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// Ends the stream because the client disconnected: only the text it received is judged.
@@ -301,7 +312,10 @@ impl LocalExchange {
                 ExchangeStep::SendBody(bytes) => return Pause::Body(bytes),
                 ExchangeStep::Read => return Pause::Read,
                 ExchangeStep::Fail(failure) => return Pause::Fail(failure),
-                ExchangeStep::Done(_) => return Pause::Done,
+                ExchangeStep::Done(end) => {
+                    self.is_complete = end == ExchangeEnd::Complete;
+                    return Pause::Done;
+                }
                 ExchangeStep::SendPiece(bytes) | ExchangeStep::Abort(_, bytes) => {
                     self.pieces.extend_from_slice(&bytes);
                     Ok(StepResult::Done)

@@ -311,6 +311,14 @@ pub struct ExchangeCounts {
     pub extra_tokens: u64,
     /// How many replies were replaced by one of them.
     pub replaced: u64,
+    /// How many requests got a reminder, because the forecast before the reply was bad.
+    pub reminded: u64,
+    /// How many streams were held until they were complete, because the forecast before the reply was bad.
+    pub streams_held: u64,
+    /// How many calls wait for a reviewer because of a forecast.
+    pub forecast_asked: u64,
+    /// How many calls were blocked because of a forecast.
+    pub forecast_stopped: u64,
     /// Open obligations that the model was told of.
     pub obligations_told: u64,
     /// Tools, and values of arguments, that were taken out of the request.

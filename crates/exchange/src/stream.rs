@@ -39,6 +39,25 @@ pub(crate) struct StreamState {
     opening: Option<StreamOpening>,
     /// How often the model may still be asked again.
     left: usize,
+    /// What was read of the stream before it is judged.
+    held: HeldStream,
+}
+
+/// The part of a stream that was read before it is judged.
+#[derive(Debug, Default)]
+pub(crate) struct HeldStream {
+    /// The bytes, as they came.
+    pub(crate) pieces: VecDeque<Bytes>,
+    /// Whether the connection broke, if the end of the stream was read as well.
+    pub(crate) was_cut: Option<bool>,
+}
+
+impl HeldStream {
+    /// Returns what is read next; none if the rest has to be read from the upstream.
+    fn take_next(&mut self) -> Option<StepResult> {
+        let end = |was_cut: bool| if was_cut { StepResult::Cut } else { StepResult::End };
+        self.pieces.pop_front().map(StepResult::Bytes).or_else(|| self.was_cut.map(end))
+    }
 }
 
 /// The beginning of a stream that shows nothing but denials of calls.
@@ -105,12 +124,22 @@ impl Life {
     /// Judges a stream while it is sent to the client. `before` is the memory as of when the request was sent. If the
     /// stream has nothing but calls and all are denied, the model gets the reasons and is asked again, as for a
     /// [whole reply](Life::judge_reply): the client gets the next stream instead.
-    pub(crate) async fn judge_stream(&self, before: &SessionMemory, mut request: Bytes) -> Result<ExchangeEnd, Stop> {
+    pub(crate) async fn judge_stream(&self, before: &SessionMemory, request: Bytes) -> Result<ExchangeEnd, Stop> {
+        self.judge_stream_from(before, request, HeldStream::default()).await
+    }
+
+    /// Judges a stream like [`judge_stream`](Life::judge_stream), the beginning or all of which was read before.
+    pub(crate) async fn judge_stream_from(
+        &self,
+        before: &SessionMemory,
+        mut request: Bytes,
+        mut held: HeldStream,
+    ) -> Result<ExchangeEnd, Stop> {
         let mut left = self.corrections_left(before);
         let mut denied: Option<StreamState> = None;
         let mut opened: Option<String> = None;
         let (state, stopped) = loop {
-            let mut state = self.open_stream(left);
+            let mut state = StreamState { held: std::mem::take(&mut held), ..self.open_stream(left) };
             if let Some(id) = &opened {
                 state.stream = state.stream.resume(id);
             }
@@ -148,7 +177,7 @@ impl Life {
     }
 
     /// Sends what is left of a stream, and remembers it.
-    async fn end_stream(
+    pub(crate) async fn end_stream(
         &self,
         before: &SessionMemory,
         mut state: StreamState,
@@ -208,6 +237,7 @@ impl Life {
             is_reading: true,
             opening: (self.options.corrections > 0 && !self.options.shadow).then(StreamOpening::default),
             left,
+            held: HeldStream::default(),
         }
     }
 
@@ -215,7 +245,11 @@ impl Life {
     async fn follow(&self, before: &SessionMemory, state: &mut StreamState) -> Result<bool, Stop> {
         loop {
             state.is_reading = true;
-            let (actions, last) = match self.perform(ExchangeStep::Read).await? {
+            let read = match state.held.take_next() {
+                Some(read) => read,
+                None => self.perform(ExchangeStep::Read).await?,
+            };
+            let (actions, last) = match read {
                 StepResult::Bytes(bytes) => {
                     if let Some(opening) = &mut state.opening {
                         opening.received.extend_from_slice(&bytes);

@@ -88,11 +88,15 @@ impl WaitingCall {
         let page = WaitingCall::read_page(gateway, after.map(str::to_owned)).await?;
         let shown = page.waiting.into_iter().map(|(id, waiting)| {
             let WaitingCall { tenant, request } = waiting;
-            let ApprovalRequest { session, tool, args, until, properties, .. } = request;
-            json!({
+            let ApprovalRequest { session, tool, args, until, properties, forecast, .. } = request;
+            let mut shown = json!({
                 "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
                 "properties": properties,
-            })
+            });
+            if let Some(forecast) = forecast {
+                shown["forecast"] = json!(forecast);
+            }
+            shown
         });
         Ok((shown.collect(), page.more))
     }

@@ -10,6 +10,7 @@ use lictor_event::Event;
 use lictor_event::order::Gap;
 use lictor_json::Text;
 use lictor_policy::{Property, Response};
+use lictor_predict::Score;
 
 /// What happens to an event, from the mildest to the strictest.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
@@ -105,6 +106,28 @@ pub struct Objection {
     pub waived_by: Option<Text>,
 }
 
+/// The objection of a forecast to a call: it violates nothing yet, and probably leads to a violation.
+#[derive(Clone, Debug)]
+pub struct ForecastObjection {
+    /// The response that the policy has for it: to ask a reviewer, or to block.
+    pub response: Response,
+    /// The forecast with the call; none if there is none.
+    pub score: Option<Score>,
+    /// How many actions of the agent it looks ahead.
+    pub within: u32,
+    /// The properties that are forecast.
+    pub properties: Vec<Arc<Property>>,
+}
+
+impl fmt::Display for ForecastObjection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Score { chance, most }) = self.score else {
+            return write!(f, "no forecast can be made of the next {} actions", self.within);
+        };
+        write!(f, "a violation is forecast within {} actions: {chance:.2}, at most {most:.2}", self.within)
+    }
+}
+
 /// A part that was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redaction {
@@ -133,6 +156,8 @@ pub struct Decision {
     pub redactions: Vec<Redaction>,
     /// The objections to the event as it arrived.
     pub objections: Vec<Objection>,
+    /// The objection of a forecast, unless a reviewer has allowed the event.
+    pub forecast: Option<ForecastObjection>,
     /// Its number in the accepted trace of its session, from one; none if it is not part of it.
     pub step: Option<u32>,
     /// The message for the model.
@@ -163,6 +188,7 @@ impl Decision {
             rewritten: None,
             redactions: Vec::new(),
             objections,
+            forecast: None,
             step: None,
             message: None,
             approval_id: None,

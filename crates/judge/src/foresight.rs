@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
 use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
-use lictor_policy::{ForecastSource, History, Policy, PredictSettings, Problem};
+use lictor_policy::{ForecastSource, History, Mode, Policy, PredictSettings, Problem};
 use lictor_predict::{Chain, ChainError, ChainPlace, Forecast, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
+use crate::decision::ForecastObjection;
 use crate::label::collect_atoms;
 use crate::session::{Proposal, Session, SessionError};
 use crate::{Follower, Judge};
@@ -120,6 +121,7 @@ pub struct Foresight {
     predictor: Option<Predictor>,
     /// The properties that are forecast, by number.
     properties: Vec<usize>,
+    settings: PredictSettings,
 }
 
 impl Foresight {
@@ -160,9 +162,14 @@ impl Foresight {
             }
         }
         if properties.is_empty() {
+            // A property in shadow mode only reports.
+            let can_be = |place: &usize| all[*place].mode == Mode::Enforce;
             properties = match chain {
-                Some(chain) => judge.predictable_properties(chain),
-                None => (0..all.len()).filter(|place| all[*place].history == History::Session).collect(),
+                Some(chain) => judge.predictable_properties(chain).into_iter().filter(can_be).collect(),
+                None => {
+                    let is_single = |place: &usize| all[*place].history == History::Session;
+                    (0..all.len()).filter(can_be).filter(is_single).collect()
+                }
             };
         }
         let Some(chain) = chain else {
@@ -172,7 +179,7 @@ impl Foresight {
                     format!("`{}` cannot be forecast: it is judged over more than one session", all[*place].id)
                 }
                 (None, true) => "no property of the policy is judged over single sessions".to_owned(),
-                (None, false) => return Ok(Foresight { predictor: None, properties }),
+                (None, false) => return Ok(Foresight { predictor: None, properties, settings: settings.clone() }),
             };
             return Err(ForesightError { message });
         };
@@ -182,7 +189,7 @@ impl Foresight {
             return Err(ForesightError { message: message.to_owned() });
         }
         let predictor = judge.predictor(chain, &properties, SOME_VIOLATION, settings.within)?;
-        Ok(Foresight { predictor: Some(predictor), properties })
+        Ok(Foresight { predictor: Some(predictor), properties, settings: settings.clone() })
     }
 
     /// Returns whether one of the events of a reply violates a property that is forecast, and the score of the reply: the
@@ -203,6 +210,22 @@ impl Foresight {
         let outlook = self.predictor.as_mut().and_then(|predictor| fork.forecast(judge, predictor).ok());
         let score = |forecast: &Forecast| Score { most: forecast.most, chance: forecast.chance };
         (false, outlook.as_ref().and_then(Outlook::forecast).map(score))
+    }
+
+    /// Returns the objection to a call that probably leads to a violation, if the policy has a response to such calls.
+    pub(crate) fn find_objection(
+        &mut self,
+        judge: &mut Judge,
+        session: &Session,
+        event: &Event,
+    ) -> Option<ForecastObjection> {
+        let response = self.settings.call_response().filter(|_| event.kind == Kind::ToolCall)?;
+        let (_, score) = self.score(judge, session, std::slice::from_ref(event));
+        if !self.settings.is_risky(score.map(|score| (score.chance, score.most))) {
+            return None;
+        }
+        let properties = self.properties.iter().map(|place| Arc::clone(&judge.properties()[*place])).collect();
+        Some(ForecastObjection { response, score, within: self.settings.within, properties })
     }
 
     /// Returns what to mind, for the model: what the properties that are forecast ask for.

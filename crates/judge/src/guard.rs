@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use lictor_logic::{Span, Time};
 
-pub use crate::decision::{Action, Cause, Decision, Objection, Redaction, Refusal};
+pub use crate::decision::{Action, Cause, Decision, ForecastObjection, Objection, Redaction, Refusal};
 use crate::finding::Finding;
 pub use crate::label::person;
 use crate::observer::{Feed, FeedEntry};
@@ -127,8 +127,6 @@ pub struct Guard {
     labelers: Labelers,
     /// Where decisions and findings are published.
     feed: Option<Feed>,
-    /// Forecasts replies.
-    foresight: Option<Foresight>,
 }
 
 /// Decides on the events of one session at a time.
@@ -138,6 +136,8 @@ struct Decider {
     options: GuardOptions,
     /// How far the time of an event may be from the time at which it is received.
     skew: Option<Span>,
+    /// Forecasts replies and calls.
+    foresight: Option<Foresight>,
 }
 
 /// The circumstances of one decision.
@@ -149,6 +149,8 @@ struct DecideContext<'a> {
     received: Option<Time>,
     /// The properties that a reviewer has waived for this event.
     waived: &'a [Text],
+    /// Whether a reviewer has allowed this event, so that no forecast objects to it.
+    is_allowed: bool,
 }
 
 /// A session, and its events that wait for approval.
@@ -171,8 +173,8 @@ impl Guard {
     pub fn new(judge: Judge, options: GuardOptions) -> Guard {
         let annotators = Arc::default();
         let labelers = Labelers::default();
-        let decider = Decider { judge, options, skew: None };
-        Guard { decider, sessions: HashMap::new(), annotators, labelers, feed: None, foresight: None }
+        let decider = Decider { judge, options, skew: None, foresight: None };
+        Guard { decider, sessions: HashMap::new(), annotators, labelers, feed: None }
     }
 
     /// Asks annotators about every event before it is judged.
@@ -190,10 +192,11 @@ impl Guard {
         self
     }
 
-    /// Forecasts what replies lead to, for [`score`](Guard::score).
+    /// Forecasts what replies lead to, for [`score`](Guard::score), and what calls lead to, if the policy stops risky calls
+    /// or asks a reviewer about them.
     #[must_use]
     pub fn foreseeing(mut self, foresight: Option<Foresight>) -> Guard {
-        self.foresight = foresight;
+        self.decider.foresight = foresight;
         self
     }
 
@@ -314,7 +317,7 @@ impl Decider {
         let now = event.time.max(now);
         let mut settled = guarded.expire(now);
         let gap = self.number(guarded, &event);
-        let context = DecideContext { capabilities, now, received, waived: &[] };
+        let context = DecideContext { capabilities, now, received, waived: &[], is_allowed: false };
         let mut decision = match self.prepare_change(guarded, &event) {
             None => self.judged(guarded, event, context),
             Some(change) => self.judge_change(guarded, event, context, change),
@@ -341,7 +344,9 @@ impl Decider {
         let proposal = guarded.propose(&mut self.judge, &event);
         let objections = objections(&proposal, guarded.objectives.as_deref(), context.waived);
         let mut decision = Decision::on(event, objections);
-        match strongest(&decision.objections) {
+        decision.forecast = self.foresee(guarded, &decision.event, context);
+        let foreseen = decision.forecast.as_ref().map_or(Response::Observe, |forecast| forecast.response);
+        match strongest(&decision.objections).max(foreseen) {
             Response::Observe | Response::Warn => {
                 self.accept(guarded, proposal, context, &mut decision);
             }
@@ -357,6 +362,17 @@ impl Decider {
             decision.message = Some(denial::message(&decision, &self.persons(&decision)));
         }
         decision
+    }
+
+    /// Returns the objection of a forecast to an event.
+    fn foresee(
+        &mut self,
+        guarded: &GuardedSession,
+        event: &Event,
+        context: DecideContext<'_>,
+    ) -> Option<ForecastObjection> {
+        let foresight = self.foresight.as_mut().filter(|_| !context.is_allowed)?;
+        foresight.find_objection(&mut self.judge, &guarded.session, event)
     }
 
     /// Decides on an event that changes the objectives of its session.
@@ -469,7 +485,8 @@ impl Decider {
             return pending.refused(Refusal::Denied(by.into()));
         }
         let waived: Vec<Text> = pending.asked.clone();
-        let mut decision = self.judged(guarded, pending.event, DecideContext { waived: &waived, ..context });
+        let context = DecideContext { waived: &waived, is_allowed: true, ..context };
+        let mut decision = self.judged(guarded, pending.event, context);
         for objection in &mut decision.objections {
             if waived.contains(&objection.property.id) {
                 objection.waived_by = Some(by.into());

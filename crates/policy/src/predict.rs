@@ -6,6 +6,7 @@ use lictor_json::Text;
 use lictor_logic::{Chance, Span};
 
 use crate::place::Place;
+use crate::property::Response;
 use crate::resolver::read_text;
 
 /// How violations are forecast, and what is done about them.
@@ -20,6 +21,9 @@ pub struct PredictSettings {
     pub within: u32,
     /// The probability of a violation from which on a reply is replaced, if a better one is found.
     pub risk: Chance,
+    /// The probability of a violation, before the reply, from which on a streamed reply is held until it is complete, so
+    /// that it can be replaced. None are held without it.
+    pub hold: Option<Chance>,
     /// What happens if it is not known on which side of `risk` a forecast is.
     pub undecided: Undecided,
     /// What is tried, in this order.
@@ -48,6 +52,30 @@ impl PredictSettings {
     /// Whether forecasts come from this source.
     pub fn is_by(&self, source: ForecastSource) -> bool {
         self.by.contains(&source)
+    }
+
+    /// Whether a forecast, its number and its upper end, is a reason to intervene. There may be none.
+    pub fn is_risky(&self, forecast: Option<(f64, f64)>) -> bool {
+        let threshold = self.risk.to_f64();
+        match forecast {
+            Some((_, most)) if most < threshold => false,
+            Some((chance, _)) if chance >= threshold => true,
+            Some(_) | None => self.undecided == Undecided::Intervene,
+        }
+    }
+
+    /// Whether other replies are asked for.
+    pub fn replaces_replies(&self) -> bool {
+        self.intervene.iter().any(|by| by.asks_model())
+    }
+
+    /// Returns the response to a call that is risky, when nothing better was found; none if it is only left to the guard.
+    pub fn call_response(&self) -> Option<Response> {
+        self.intervene.iter().find_map(|by| match by {
+            Intervention::Ask => Some(Response::Ask),
+            Intervention::Stop => Some(Response::Block),
+            Intervention::Inject | Intervention::Resample | Intervention::Switch => None,
+        })
     }
 
     /// Reads the file of the chain. An error says what to do.
@@ -92,7 +120,7 @@ pub enum Undecided {
     Intervene,
 }
 
-/// A way to get another reply.
+/// What is done about a reply that is risky. Reviewers are asked, and calls are stopped, after all else was tried.
 // Exhaustive on purpose: our crates match every variant, and a missed one must not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intervention {
@@ -102,12 +130,26 @@ pub enum Intervention {
     Resample,
     /// Another model is asked.
     Switch,
+    /// The calls of the reply wait for a reviewer.
+    Ask,
+    /// The calls of the reply are blocked.
+    Stop,
 }
 
 impl Intervention {
     /// All of them, with their names in policies.
-    pub const NAMES: [(Intervention, &'static str); 3] =
-        [(Intervention::Inject, "inject"), (Intervention::Resample, "resample"), (Intervention::Switch, "switch")];
+    pub const NAMES: [(Intervention, &'static str); 5] = [
+        (Intervention::Inject, "inject"),
+        (Intervention::Resample, "resample"),
+        (Intervention::Switch, "switch"),
+        (Intervention::Ask, "ask"),
+        (Intervention::Stop, "stop"),
+    ];
+
+    /// Whether it asks a model for another reply.
+    pub fn asks_model(self) -> bool {
+        !matches!(self, Intervention::Ask | Intervention::Stop)
+    }
 
     /// Returns its name.
     pub fn name(self) -> &'static str {

@@ -215,7 +215,14 @@ impl Exchange {
         })
     }
 
-    /// Returns the next request to the model, if all calls of the stream that has ended are denied.
+    /// Whether the client was sent all of a streamed reply.
+    #[getter]
+    fn is_complete(&self) -> bool {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).is_complete()
+    }
+
+    /// Returns the next request to the model, if all calls of the stream that has ended are denied, or another stream is
+    /// looked for.
     fn take_next_request<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let next = self.exchange.lock().unwrap_or_else(PoisonError::into_inner).take_next_request();
         next.map(|bytes| PyBytes::new(py, &bytes))

@@ -137,3 +137,23 @@ def test_plans_are_asked_at_once_by_asyncio() -> None:
     response = asyncio.run(guarded.handle_async_request(request))
     assert (network.asked, network.most_at_once) == (1 + len(turn["again"]), 8)
     assert json.loads(response.content) == turn["reply"]
+
+
+@pytest.mark.parametrize("failure", ["unreachable", "cut"])
+def test_held_stream_survives_failing_candidates(failure: str) -> None:
+    class FailingNetwork(Network):
+        def ask_again(self, body: str) -> Any:
+            self.again.append(body)
+            if failure == "unreachable":
+                raise http.ConnectError("unreachable")
+            stream = Pieces(self.turn["again"][0][:2], True)
+            return http.Response(200, headers={"content-type": "text/event-stream"}, stream=stream)
+
+    file = ROOT / "crates" / "exchange" / "scenes" / "forecast-held-chat-stream.json"
+    scene = json.loads(file.read_text())
+    policy = "\n".join(scene["policy"]).replace("$FILES", str(file.parent / "files"))
+    network = FailingNetwork()
+    guarded = transports(http)[0](Guard(Policy.parse(policy.replace("candidates: 1", "candidates: 2"))), network)
+    status, client = play(guarded, network, scene["turns"][0])
+    assert (status, len(network.again)) == (200, 2)
+    assert client == "".join(scene["turns"][0]["stream"])

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use lictor_event::{Answer, Event};
 use lictor_json::Text;
 use lictor_judge::finding::Finding;
-use lictor_judge::guard::{Cause, Decision, Guard, late_line};
+use lictor_judge::guard::{Cause, Decision, ForecastObjection, Guard, late_line};
 use lictor_judge::objective::ObjectiveChange;
 use lictor_ledger::{Draft, Payload};
 use lictor_logic::Value;
@@ -244,6 +244,12 @@ fn describe_answer(answer: &Answer) -> Json {
     said
 }
 
+/// Returns the forecast that objects to a call.
+fn describe_forecast(forecast: &ForecastObjection) -> Json {
+    let risk = forecast.score.map(|score| json!({"chance": score.chance, "most": score.most}));
+    json!({"response": forecast.response.name(), "risk": risk, "within": forecast.within})
+}
+
 fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     let objections: Vec<Json> = decision
         .objections
@@ -272,6 +278,9 @@ fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     body.insert("step".into(), json!(decision.step));
     body.insert("objections".into(), json!(objections));
     body.insert("redactions".into(), json!(decision.redactions.len()));
+    if let Some(forecast) = &decision.forecast {
+        body.insert("forecast".into(), describe_forecast(forecast));
+    }
     body.insert("settles".into(), json!(decision.settles.is_some()));
     if !decision.event.answers.is_empty() {
         body.insert("answers".into(), decision.event.answers.iter().take(MAX_ANSWERS).map(describe_answer).collect());

@@ -17,8 +17,11 @@ use crate::request_parts::shape;
 use crate::ruling::Ruling;
 use crate::segment::{APPROVAL_RESPONSE, Segment};
 use crate::session_hints::SessionHints;
-use crate::shield::read_tools;
+use crate::shield::{has_vendor_tools, read_tools};
 use crate::unread::add_unread;
+
+/// Members of a body by which the vendor may run tools that `tools` does not list.
+const VENDOR_TOOL_KEYS: [&str; 3] = ["web_search_options", "mcp_servers", "prompt"];
 
 /// The body of a request, read strictly.
 #[derive(Clone, Debug)]
@@ -86,6 +89,14 @@ impl Request {
     /// Returns the tools that it offers to the model.
     pub fn offered_tools(&self) -> Vec<OfferedTool> {
         json::parse_str(&self.text).map_or_else(|_| Vec::new(), |value| read_tools(self.api.interface(), &value))
+    }
+
+    /// Whether the vendor may run tools while it answers a body of a request: asking again would run them again. Also if the
+    /// body cannot be read.
+    pub fn may_run_vendor_tools(api: Api, body: &[u8]) -> bool {
+        let Ok(value) = json::parse(body) else { return true };
+        let is_given = |key: &&str| value.get(key).is_some_and(|given| !given.is_null());
+        has_vendor_tools(api.interface(), &value) || VENDOR_TOOL_KEYS.iter().any(is_given)
     }
 
     /// Returns a body of a request with a note for the model, where the vendor takes instructions from, after everything

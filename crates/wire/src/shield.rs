@@ -151,6 +151,12 @@ pub(crate) fn read_tools(interface: &dyn Interface, value: &Json) -> Vec<Offered
     lists.filter_map(|entry| interface.read_tool(entry)).collect()
 }
 
+/// Whether a request has an entry among its tools that the vendor defines or runs, or that cannot be read.
+pub(crate) fn has_vendor_tools(interface: &dyn Interface, value: &Json) -> bool {
+    let mut lists = LISTS.iter().flat_map(|(key, _)| entries(value, key));
+    lists.any(|entry| interface.read_tool(entry).is_none_or(|tool| tool.is_vendors))
+}
+
 fn entries<'a>(value: &'a Json, key: &str) -> &'a [Json] {
     value.get(key).and_then(Json::as_array).unwrap_or_default()
 }

@@ -93,13 +93,15 @@ fn comment_on_config(config: &Config, policy: &Policy) {
         }
     }
     let mut enforced = policy.properties.iter().filter(|property| property.mode == Mode::Enforce);
-    if let Some(property) = enforced.find(|property| property.respond == Response::Ask)
-        && config.control_keys.is_empty()
-    {
+    let asking = enforced.find(|property| property.respond == Response::Ask);
+    let foreseeing = policy.predict.as_ref().filter(|predict| predict.call_response() == Some(Response::Ask));
+    let asking = asking
+        .map(|property| format!("the property {}", property.id))
+        .or_else(|| foreseeing.map(|_| "the section `predict`".to_owned()));
+    if let Some(asking) = asking.filter(|_| config.control_keys.is_empty()) {
         complaint::warn(&format!(
-            "the property {} asks a person, but no person can answer: the gateway has no control key\nhint: set \
-             {CONTROL_KEY_VARIABLE}, or `control_keys` in the section `gateway`",
-            property.id
+            "{asking} asks a person, but no person can answer: the gateway has no control key\nhint: set \
+             {CONTROL_KEY_VARIABLE}, or `control_keys` in the section `gateway`"
         ));
     }
 }

@@ -3,6 +3,7 @@
 mod client;
 mod contracts;
 mod failures;
+mod forecasts;
 #[cfg(unix)]
 mod keeper;
 mod together;

@@ -1,6 +1,7 @@
 //! `lictor serve` as a process: start-up errors, start, reload and shutdown.
 
 mod abuse;
+mod intervention_kills;
 mod kills;
 mod model;
 

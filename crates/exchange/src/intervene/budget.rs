@@ -36,7 +36,7 @@ impl Exhaustion {
 
 /// The budget of one exchange, and what was spent of it.
 #[derive(Debug)]
-pub(super) struct CallBudget {
+pub(crate) struct CallBudget {
     session_calls: usize,
     hour_calls: Option<usize>,
     session_tokens: Option<u64>,
@@ -99,6 +99,16 @@ impl Life {
             self.update(|memory| memory.extra_tokens = memory.extra_tokens.saturating_add(tokens)).await?;
         }
         Ok(bodies)
+    }
+
+    /// Counts a call whose reply is streamed, before it is made. Returns whether it may begin.
+    pub(crate) async fn begin_call(&self, budget: &mut CallBudget) -> Result<bool, Stop> {
+        let can_begin = self.reserve(budget, 1).await? == 1;
+        if can_begin {
+            budget.calls += 1;
+            self.count(|counts| counts.extra_calls += 1);
+        }
+        Ok(can_begin)
     }
 
     /// Counts calls before they are made. Returns how many of the wanted ones may begin now.

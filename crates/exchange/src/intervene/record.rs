@@ -1,7 +1,7 @@
 //! The record of an intervention: what was foreseen, what was asked for, what was taken, and what it cost.
 
 use lictor_policy::{ForecastSource, Intervention, PredictSettings};
-use lictor_predict::ThresholdSide;
+use lictor_predict::{Score, ThresholdSide};
 use serde_json::{Map, Value, json};
 
 use super::budget::CallBudget;
@@ -38,8 +38,29 @@ fn write_risk(risk: &ReplyRisk) -> Value {
 }
 
 impl Life {
-    /// Returns the record. Its milliseconds are the driver's: nothing that is decided later depends on them.
-    pub(super) fn record(
+    /// Returns the record of a reminder that is added to a request, with the forecast before the reply.
+    pub(crate) fn reminder_record(&self, plan: &PredictSettings, score: Option<Score>) -> Map<String, Value> {
+        let mut record = self.begin_record(plan, "request");
+        record.insert("original".into(), write_risk(&ReplyRisk { score, sampled: None }));
+        record.insert("by".into(), json!(Intervention::Inject.name()));
+        record
+    }
+
+    fn begin_record(&self, plan: &PredictSettings, at: &str) -> Map<String, Value> {
+        let mut record = Map::new();
+        let mut add = |key: &str, value: Value| drop(record.insert(key.to_owned(), value));
+        add("type", json!("intervention"));
+        add("at", json!(at));
+        add("session", json!(self.session));
+        add("exchange", json!(self.id));
+        add("within", json!(plan.within));
+        add("threshold", json!(plan.risk.to_f64()));
+        record
+    }
+
+    /// Returns the record of an intervention in a reply. Its milliseconds are the driver's: nothing that is decided later
+    /// depends on them.
+    pub(super) fn reply_record(
         &self,
         plan: &PredictSettings,
         intervention: &InterventionRecord,
@@ -54,13 +75,8 @@ impl Life {
         let each = intervention.candidates.iter().map(|(by, risk)| json!({"by": by.name(), "risk": write_risk(risk)}));
         let method = if intervention.is_sampled { ForecastSource::Sample } else { ForecastSource::Chain };
         let milliseconds = u64::try_from(budget.elapsed.as_millis()).unwrap_or(u64::MAX);
-        let mut record = Map::new();
+        let mut record = self.begin_record(plan, "reply");
         let mut add = |key: &str, value: Value| drop(record.insert(key.to_owned(), value));
-        add("type", json!("intervention"));
-        add("session", json!(self.session));
-        add("exchange", json!(self.id));
-        add("within", json!(plan.within));
-        add("threshold", json!(threshold));
         add("method", json!(method.name()));
         if intervention.is_sampled {
             add("results", json!("none, planned in one reply"));

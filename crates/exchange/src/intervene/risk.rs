@@ -1,5 +1,6 @@
 //! The risk of a reply, by the chain or by plans of the model.
 
+use lictor_policy::{PredictSettings, Undecided};
 use lictor_predict::{Score, ThresholdSide};
 
 use super::sample::SampledRisk;
@@ -20,6 +21,15 @@ impl ReplyRisk {
         match self.sampled {
             Some(sampled) => self.score.map(|_| Score { most: sampled.least(), chance: sampled.least() }),
             None => self.score,
+        }
+    }
+
+    /// Whether it is a reason to look for another reply.
+    pub(super) fn is_risky(&self, plan: &PredictSettings) -> bool {
+        match self.side(plan.risk.to_f64()) {
+            ThresholdSide::Below => false,
+            ThresholdSide::Above => true,
+            ThresholdSide::Undecided => plan.undecided == Undecided::Intervene,
         }
     }
 

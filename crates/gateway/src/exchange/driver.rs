@@ -231,6 +231,10 @@ impl HttpExchange {
         account.extra_calls.store(counts.extra_calls, Ordering::Relaxed);
         account.extra_tokens.store(counts.extra_tokens, Ordering::Relaxed);
         metrics.replaced.fetch_add(counts.replaced - before.replaced, Ordering::Relaxed);
+        metrics.reminded.fetch_add(counts.reminded - before.reminded, Ordering::Relaxed);
+        metrics.streams_held.fetch_add(counts.streams_held - before.streams_held, Ordering::Relaxed);
+        metrics.forecast_asked.fetch_add(counts.forecast_asked - before.forecast_asked, Ordering::Relaxed);
+        metrics.forecast_stopped.fetch_add(counts.forecast_stopped - before.forecast_stopped, Ordering::Relaxed);
         metrics.obligations_told.fetch_add(counts.obligations_told - before.obligations_told, Ordering::Relaxed);
         metrics.tools_removed.fetch_add(counts.tools_removed - before.tools_removed, Ordering::Relaxed);
         metrics.tools_named.fetch_add(counts.tools_named - before.tools_named, Ordering::Relaxed);

@@ -47,6 +47,9 @@ pub(crate) fn decision_line(
     if !properties.is_empty() {
         summary = format!("{summary}: {}", properties.join(", "));
     }
+    if let Some(forecast) = &decision.forecast {
+        summary = format!("{summary}: {forecast}");
+    }
     Some(json!({
         "summary": summary,
         "tenant": tenant,
@@ -80,8 +83,12 @@ pub(crate) fn approval_line(
     outcome: &'static str,
 ) -> Value {
     let tool = loggable(tool.unwrap_or("tool_call"));
+    let mut summary = format!("approval of {tool} {outcome}");
+    if !properties.is_empty() {
+        summary = format!("{summary}: {}", properties.join(", "));
+    }
     json!({
-        "summary": format!("approval of {tool} {outcome}: {}", properties.join(", ")),
+        "summary": summary,
         "tenant": tenant,
         "outcome": outcome,
         "tool": tool,

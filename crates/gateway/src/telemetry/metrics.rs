@@ -130,6 +130,11 @@ pub(crate) struct Metrics {
     pub(crate) extra_calls: AtomicU64,
     pub(crate) extra_tokens: AtomicU64,
     pub(crate) replaced: AtomicU64,
+    /// Requests with a reminder because of a bad forecast, streams that were held, and calls that a forecast objected to.
+    pub(crate) reminded: AtomicU64,
+    pub(crate) streams_held: AtomicU64,
+    pub(crate) forecast_asked: AtomicU64,
+    pub(crate) forecast_stopped: AtomicU64,
     /// Open obligations that models were told of, and tools that requests lost or that were named as unavailable.
     pub(crate) obligations_told: AtomicU64,
     pub(crate) tools_removed: AtomicU64,
@@ -252,6 +257,15 @@ impl Metrics {
                 &self.extra_tokens,
             ),
             ("replaced_total", "counter", "Replies replaced by one with a better forecast.", &self.replaced),
+            ("reminded_total", "counter", "Requests with a reminder because of a bad forecast.", &self.reminded),
+            ("streams_held_total", "counter", "Streams held whole because of a bad forecast.", &self.streams_held),
+            (
+                "forecast_asked_total",
+                "counter",
+                "Calls that wait for a reviewer because of a bad forecast.",
+                &self.forecast_asked,
+            ),
+            ("forecast_stopped_total", "counter", "Calls blocked because of a bad forecast.", &self.forecast_stopped),
             ("obligations_told_total", "counter", "Open obligations that models were told of.", &self.obligations_told),
             (
                 "tools_removed_total",

@@ -10,6 +10,7 @@ mod corrections;
 mod crossing;
 mod doors;
 mod faults;
+mod forecasts;
 mod frameworks;
 mod hostile;
 mod labels;

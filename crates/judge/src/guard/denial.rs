@@ -5,10 +5,13 @@ use std::collections::HashSet;
 
 use lictor_logic::Value;
 
-use super::{Action, Cause, Decision, Objection, Redaction};
+use super::{Action, Cause, Decision, ForecastObjection, Objection, Redaction};
 use lictor_event::Kind;
 use lictor_json::Json;
 use lictor_policy::Response;
+
+/// How many rules of a forecast are named at most.
+const MAX_RULES: usize = 8;
 
 /// Returns the message for the model about a step that is not simply forwarded. It names none of these persons.
 pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
@@ -53,7 +56,24 @@ pub(super) fn message(decision: &Decision, persons: &[String]) -> String {
             lines.push(format!("What would be right: {}", sentence(remedy)));
         }
     }
+    lines.extend(decision.forecast.iter().flat_map(describe_forecast));
     lines.join("\n")
+}
+
+/// Returns what a forecast says about a step, and what to mind instead.
+fn describe_forecast(forecast: &ForecastObjection) -> Vec<String> {
+    let within = forecast.within;
+    let mut lines = vec![match forecast.score {
+        Some(score) => {
+            let percent = score.chance * 100.0;
+            format!("It is likely to lead to a violation within {within} actions ({percent:.0} %). Take another way:")
+        }
+        None => "Nothing is known of where this step leads. Take a way that is known to keep these rules:".to_owned(),
+    }];
+    for property in forecast.properties.iter().take(MAX_RULES) {
+        lines.push(format!("- {}", sentence(property.remedy.as_ref().unwrap_or(&property.says))));
+    }
+    lines
 }
 
 /// Returns the content that the model must not see. The model knows its own calls, so those are not withheld.

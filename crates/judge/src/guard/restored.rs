@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Action, Cause, Decision, Objection, Redaction, Refusal};
+use super::{Action, Cause, Decision, ForecastObjection, Objection, Redaction, Refusal};
 use crate::Judge;
 use crate::finding::{DecidedBy, Finding};
 use lictor_event::record::LogRecord;
@@ -10,6 +10,7 @@ use lictor_event::{Event, Kind, parse_time};
 use lictor_json::{self as json, Json};
 use lictor_logic::{Chance, ChanceRange, WitnessBasis};
 use lictor_policy::{Property, Response};
+use lictor_predict::Score;
 
 const ACTIONS: [Action; 5] = [Action::Forward, Action::Steer, Action::Redact, Action::Ask, Action::Block];
 
@@ -39,6 +40,7 @@ fn read(line: &Json, event: Event, judge: &Judge) -> Decision {
         action: named(line.text("action"), ACTIONS, Action::name).unwrap_or(Action::Block),
         rewritten: line.get("rewritten").and_then(read_event).map(Box::new),
         redactions: redactions.collect(),
+        forecast: line.get("forecast").map(|it| forecast(it, judge)),
         step: line.get("step").and_then(Json::as_i64).and_then(|step| u32::try_from(step).ok()),
         message: line.text("message").map(str::to_owned),
         approval_id: text("waits_as"),
@@ -79,6 +81,26 @@ fn objection(line: &Json, event: &Event, judge: &Judge) -> Option<Objection> {
         why,
         waived_by: line.text("waived_by").map(Into::into),
     })
+}
+
+fn forecast(line: &Json, judge: &Judge) -> ForecastObjection {
+    let number = |key: &str| match line.get(key)? {
+        Json::Number(number) => Some(number.as_f64()),
+        _ => None,
+    };
+    let names: Vec<&str> =
+        line.get("properties").and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str).collect();
+    let is_named = |property: &&Arc<Property>| names.contains(&property.id.as_str());
+    ForecastObjection {
+        response: named(line.text("response"), RESPONSES, Response::name).unwrap_or(Response::Block),
+        score: number("chance").zip(number("most")).map(|(chance, most)| Score { most, chance }),
+        within: line
+            .get("within")
+            .and_then(Json::as_i64)
+            .and_then(|within| u32::try_from(within).ok())
+            .unwrap_or_default(),
+        properties: judge.properties().iter().filter(is_named).cloned().collect(),
+    }
 }
 
 fn finding_of(line: &Json, property: &Arc<Property>, event: &Event) -> Finding {

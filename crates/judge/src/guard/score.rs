@@ -22,7 +22,7 @@ impl Guard {
     /// Returns how likely each of several replies leads to a violation, by the same forecast. Nothing changes. Without
     /// [forecasts](Guard::foreseeing) no reply has a score.
     pub fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> ReplyScores {
-        let Some(mut foresight) = self.foresight.take() else {
+        let Some(mut foresight) = self.decider.foresight.take() else {
             let violations = vec![false; replies.len()];
             return ReplyScores { scores: vec![None; replies.len()], violations, advice: String::new() };
         };
@@ -36,7 +36,7 @@ impl Guard {
         let (violations, scores) =
             replies.iter().map(|events| foresight.score(judge, &guarded.session, events)).unzip();
         let advice = foresight.advice(judge);
-        self.foresight = Some(foresight);
+        self.decider.foresight = Some(foresight);
         ReplyScores { scores, violations, advice }
     }
 }

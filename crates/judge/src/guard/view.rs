@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Cause, Decision, Objection};
+use super::{Cause, Decision, ForecastObjection, Objection};
 use crate::finding::Finding;
 use crate::finding::FindingView;
 use lictor_event::{Answer, AnswerValue, Event, write_time};
@@ -27,6 +27,8 @@ struct DecisionView<'a> {
     step: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     objections: Vec<ObjectionView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<ForecastView<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     redactions: Vec<RedactionView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +91,18 @@ struct ObjectionView<'a> {
     waived_by: Option<&'a str>,
 }
 
+/// A forecast that objects to a call.
+#[derive(Debug, Serialize)]
+struct ForecastView<'a> {
+    response: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most: Option<f64>,
+    within: u32,
+    properties: Vec<&'a str>,
+}
+
 #[derive(Debug, Serialize)]
 struct RedactionView<'a> {
     path: &'a str,
@@ -133,6 +147,7 @@ impl<'a> DecisionView<'a> {
             line: event.source.line,
             step: decision.step,
             objections: decision.objections.iter().map(ObjectionView::of).collect(),
+            forecast: decision.forecast.as_ref().map(ForecastView::of),
             redactions: decision
                 .redactions
                 .iter()
@@ -164,6 +179,18 @@ impl<'a> DoubtView<'a> {
     fn of(answer: &'a Answer) -> DoubtView<'a> {
         let (by, why) = (answer.by.as_deref(), answer.why.as_deref());
         DoubtView { fact: &answer.fact.name, says: answer.says.name(), by, why }
+    }
+}
+
+impl<'a> ForecastView<'a> {
+    fn of(forecast: &'a ForecastObjection) -> ForecastView<'a> {
+        ForecastView {
+            response: forecast.response.name(),
+            chance: forecast.score.map(|score| score.chance),
+            most: forecast.score.map(|score| score.most),
+            within: forecast.within,
+            properties: forecast.properties.iter().map(|property| property.id.as_str()).collect(),
+        }
     }
 }
 

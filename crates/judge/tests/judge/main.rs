@@ -2,6 +2,7 @@
 
 mod categories;
 mod effects;
+mod forecasts;
 mod foreign;
 mod guidance;
 mod objectives;

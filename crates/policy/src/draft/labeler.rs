@@ -199,15 +199,16 @@ impl PolicyReader<'_> {
         span.map(Span)
     }
 
-    /// Reads a risk: a probability above 0, and at most 1.
-    pub(super) fn read_risk(&mut self, node: &YamlNode) -> Option<lictor_logic::Chance> {
+    /// Reads the value of a key: a probability above 0, and at most 1.
+    pub(super) fn read_probability(&mut self, node: &YamlNode, key: &str) -> Option<lictor_logic::Chance> {
         let given = match node.to_json() {
             Json::Number(number) => Some(number.as_f64()),
             _ => None,
         };
         let chance = given.filter(|risk| *risk > 0.0).and_then(|risk| lictor_logic::Chance::new(risk).ok());
         if chance.is_none() {
-            self.report_type(node, "`risk`", "a probability above 0 and at most 1", "such as `risk: 0.2`");
+            let example = format!("such as `{key}: 0.2`");
+            self.report_type(node, &format!("`{key}`"), "a probability above 0 and at most 1", &example);
         }
         chance
     }

@@ -24,11 +24,12 @@ const MAX_TOKENS: i64 = 1_000_000_000;
 
 const EXAMPLE: &str = "such as `predict: {chain: chain.json, within: 3, risk: 0.3, intervene: [resample]}`";
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "chain",
     "by",
     "within",
     "risk",
+    "hold",
     "undecided",
     "intervene",
     "candidates",
@@ -70,7 +71,8 @@ impl PolicyReader<'_> {
         let hour_calls = limit("hour_calls", MAX_CALLS);
         let session_tokens = limit("session_tokens", MAX_TOKENS);
         let time = fields.get("time").and_then(|node| self.read_span(node, "`time`"));
-        let risk = fields.get("risk").and_then(|node| self.read_risk(node));
+        let risk = fields.get("risk").and_then(|node| self.read_probability(node, "risk"));
+        let hold = fields.get("hold").and_then(|node| self.read_probability(node, "hold"));
         let undecided = fields.get("undecided").and_then(|node| self.read_undecided(node)).unwrap_or_default();
         let intervene = fields.get("intervene").map(|node| self.read_interventions(node)).unwrap_or_default();
         let model = fields.get("model").and_then(|node| self.read_text(node, "`model`")).map(Into::into);
@@ -83,11 +85,23 @@ impl PolicyReader<'_> {
             let message = "`switch` asks another model, and there is no `model`".to_owned();
             self.report_error(node.span.clone(), "policy.predict", message, hint);
         }
+        let place = |key: &str| fields.get(key).map_or(node, |field| field).span.clone();
+        if intervene.contains(&Intervention::Ask) && intervene.contains(&Intervention::Stop) {
+            let hint = Some("keep one of them".to_owned());
+            let message = "`ask` lets calls wait for a reviewer, and `stop` blocks the same calls".to_owned();
+            self.report_error(place("intervene"), "policy.predict", message, hint);
+        }
+        if hold.is_some() && !intervene.iter().any(|by| by.asks_model()) {
+            let hint = Some("add `resample`, `inject` or `switch` to `intervene`, or remove `hold`".to_owned());
+            let message = "`hold` keeps a stream back to replace it, and `intervene` replaces nothing".to_owned();
+            self.report_error(place("hold"), "policy.predict", message, hint);
+        }
         Some(PredictSettings {
             chain: chain.flatten(),
             by,
             within,
             risk: risk.unwrap_or(Chance::new(0.3).unwrap_or(Chance::ALWAYS)),
+            hold,
             undecided,
             intervene,
             candidates,

@@ -173,7 +173,7 @@ impl PolicyReader<'_> {
             after: fields.get("after").and_then(|node| self.read_word(node, "`after`", &AFTERS)),
             history: fields.get("history").and_then(|node| self.read_word(node, "`history`", &HISTORIES)),
             mode: fields.get("mode").and_then(|node| self.read_word(node, "a mode", &MODES)),
-            risk: fields.get("risk").and_then(|node| self.read_risk(node)),
+            risk: fields.get("risk").and_then(|node| self.read_probability(node, "risk")),
             needs: fields.get("needs").map(|node| self.read_needs(node)),
         }
     }

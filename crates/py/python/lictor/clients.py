@@ -177,20 +177,30 @@ def transports(http: Any) -> Tuple[Any, Any]:
 
         def __iter__(self) -> Iterator[bytes]:
             while True:
+                broken: Optional[Exception] = None
                 try:
                     for piece in self.response.iter_bytes():
                         yield self.passage.push(piece)
-                except http.HTTPError:
-                    yield self.passage.cut()
-                    raise
-                yield self.passage.push(None)
-                if not self.passage.is_asked_again():
-                    return
-                self.response.close()
-                self.response = self.again()
-                if not _is_stream(self.response):
+                except http.HTTPError as error:
+                    broken = error
+                yield self.passage.push(None) if broken is None else self.passage.cut()
+                while True:
+                    if not self.passage.is_asked_again():
+                        if broken is None or self.passage.is_complete():
+                            return
+                        raise broken
+                    if self.reopen():
+                        break
                     yield self.passage.no_stream()
-                    return
+
+        def reopen(self) -> bool:
+            """Asks the model again. Returns whether it answers with a stream."""
+            self.response.close()
+            try:
+                self.response = self.again()
+            except http.HTTPError:
+                return False
+            return _is_stream(self.response)
 
         def close(self) -> None:
             self.passage.leave()
@@ -202,20 +212,30 @@ def transports(http: Any) -> Tuple[Any, Any]:
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             while True:
+                broken: Optional[Exception] = None
                 try:
                     async for piece in self.response.aiter_bytes():
                         yield self.passage.push(piece)
-                except http.HTTPError:
-                    yield self.passage.cut()
-                    raise
-                yield self.passage.push(None)
-                if not self.passage.is_asked_again():
-                    return
-                await self.response.aclose()
-                self.response = await self.again()
-                if not _is_stream(self.response):
+                except http.HTTPError as error:
+                    broken = error
+                yield self.passage.push(None) if broken is None else self.passage.cut()
+                while True:
+                    if not self.passage.is_asked_again():
+                        if broken is None or self.passage.is_complete():
+                            return
+                        raise broken
+                    if await self.reopen():
+                        break
                     yield self.passage.no_stream()
-                    return
+
+        async def reopen(self) -> bool:
+            """Asks the model again. Returns whether it answers with a stream."""
+            await self.response.aclose()
+            try:
+                self.response = await self.again()
+            except http.HTTPError:
+                return False
+            return _is_stream(self.response)
 
         async def aclose(self) -> None:
             self.passage.leave()
@@ -278,11 +298,18 @@ class Passage:
         return out
 
     def is_asked_again(self) -> bool:
-        """Whether all calls of the stream that has ended are denied: then `self.body` is the next request to the model."""
+        """Whether the model is asked again after a stream that has ended: then `self.body` is the next request to it.
+
+        All calls of the stream are denied, or another stream is looked for because of a forecast.
+        """
         again = self.exchange.take_next_request()
         if again is not None:
             self.body = again
         return again is not None
+
+    def is_complete(self) -> bool:
+        """Whether the client has all of a streamed reply."""
+        return self.exchange.is_complete
 
     def no_stream(self) -> bytes:
         """Ends a stream if the model gave no other one. Returns the bytes that the client may still have."""

@@ -89,6 +89,34 @@ fn offered_tools_have_their_listed_values() {
 }
 
 #[test]
+fn vendor_tools_of_request_are_noticed() {
+    let cases = [
+        (
+            Api::Chat,
+            r#"{"tools":[{"type":"function","function":{"name":"a"}},{"type":"custom","custom":{"name":"b"}}]}"#,
+            false,
+        ),
+        (Api::Chat, r#"{"tools":[{"type":"web_search"}]}"#, true),
+        (Api::Chat, r#"{"web_search_options":{}}"#, true),
+        (Api::Chat, r#"{"web_search_options":null,"functions":[{"name":"a"}]}"#, false),
+        (Api::Responses, r#"{"tools":[{"type":"function","name":"a"}]}"#, false),
+        (Api::Responses, r#"{"tools":[{"type":"function","name":"a"},{"type":"code_interpreter"}]}"#, true),
+        (Api::Responses, r#"{"tools":[{"name":"of no type"}]}"#, true),
+        // A stored prompt may have tools.
+        (Api::Responses, r#"{"prompt":{"id":"p"}}"#, true),
+        (Api::Messages, r#"{"tools":[{"name":"a","input_schema":{}},{"type":"custom","name":"b"}]}"#, false),
+        (Api::Messages, r#"{"tools":[{"type":"web_search_20250305","name":"web_search"}]}"#, true),
+        (Api::Messages, r#"{"tools":[{"type":"mcp_toolset","mcp_server_name":"s"}]}"#, true),
+        (Api::Messages, r#"{"mcp_servers":[{"url":"https://h"}]}"#, true),
+        (Api::Messages, "{", true),
+        (Api::Messages, "{}", false),
+    ];
+    for (api, body, wanted) in cases {
+        assert_eq!(Request::may_run_vendor_tools(api, body.as_bytes()), wanted, "{body}");
+    }
+}
+
+#[test]
 fn note_fits_every_shape_or_none() {
     let cases = [
         (Api::Chat, r#"{"messages":"no list"}"#, None),

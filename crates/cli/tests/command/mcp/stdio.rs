@@ -94,3 +94,34 @@ fn missing_server_program_is_reported() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-server"));
 }
+
+/// A call that violates nothing yet, and mostly leads to a violation.
+#[test]
+#[cfg(unix)]
+fn stopping_forecast_denies_call_of_mcp() {
+    let place = Place::new();
+    let chain = concat!(env!("CARGO_MANIFEST_DIR"), "/../exchange/scenes/files/chain.json");
+    let policy = format!(
+        "lictor: 1\nname: shop\nproperties:\n  - {{id: no-drop, formula: 'always !tool_call(\"drop\")', respond: block, \
+         remedy: Archive it.}}\npredict: {{chain: '{chain}', within: 2, risk: 0.6, intervene: [stop]}}\n"
+    );
+    std::fs::write(place.path().join("policy.yaml"), policy).unwrap();
+    let mut words = place.proxy_command();
+    // The server answers what reaches it.
+    words.extend(
+        ["--", "/bin/sh", "-c", r#"read line; echo '{"jsonrpc":"2.0","id":2,"result":{"content":[]}}'"#]
+            .map(str::to_owned),
+    );
+    let mut child =
+        place.program(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    for (id, tool, wanted) in [(1, "open_shell", "Archive it."), (2, "open_console", r#""content":[]"#)] {
+        let params = format!(r#"{{"name":"{tool}","arguments":{{}}}}"#);
+        writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert!(line.contains(wanted), "{tool}: {line}");
+    }
+    drop(input);
+    child.wait().unwrap();
+}

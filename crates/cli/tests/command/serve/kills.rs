@@ -31,7 +31,7 @@ properties:
 "#;
 
 /// Returns the response, as far as it was received.
-fn ask(address: &str, session: &str, tool: &str, streams: bool) -> Option<String> {
+pub(super) fn ask(address: &str, session: &str, tool: &str, streams: bool) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let body = json!({"model": "m", "stream": streams, "messages": [{"role": "user", "content": tool}]}).to_string();
     let head = format!(

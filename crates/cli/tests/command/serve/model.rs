@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Reads a head and a body; none if the other end has disconnected.
-fn read_message(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
+pub(super) fn read_message(reader: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         if reader.read_line(&mut head).ok()? == 0 {
@@ -84,6 +84,6 @@ fn play(stream: &TcpStream) -> Option<()> {
     }
 }
 
-fn write_chunk(mut stream: &TcpStream, text: &str) -> Option<()> {
+pub(super) fn write_chunk(mut stream: &TcpStream, text: &str) -> Option<()> {
     stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).ok()
 }

@@ -1,0 +1,131 @@
+//! Interventions over HTTP: what the ledger, the metrics and the list of approvals say about them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hyper::Method;
+use lictor_wire::Api;
+use serde_json::{Value, json};
+
+use crate::crossing::{saying, told};
+use crate::vendor::{Say, call, path, request, text};
+use crate::world::{Model, of_type, plan};
+
+/// Returns a policy that forecasts by a chain: after `open_shell`, `drop` mostly follows.
+fn policy(predict: &str) -> String {
+    let chain = concat!(env!("CARGO_MANIFEST_DIR"), "/../exchange/scenes/files/chain.json");
+    format!(
+        "lictor: 1\nname: shop\nproperties:\n  - {{id: no-drop, formula: 'always !tool_call(\"drop\")', respond: block, \
+         remedy: Archive it.}}\npredict: {{chain: '{chain}', within: 2, {predict}}}\n"
+    )
+}
+
+/// Returns a model that replies in turn.
+async fn saying_in_turn(replies: Vec<Vec<Say>>) -> Model {
+    let asked = Arc::new(AtomicUsize::new(0));
+    Model::start(move |seen| {
+        let place = asked.fetch_add(1, Ordering::Relaxed);
+        told(seen, &replies[place.min(replies.len() - 1)])
+    })
+    .await
+}
+
+fn every_interface() -> impl Iterator<Item = (Api, bool)> {
+    Api::ALL.into_iter().flat_map(|api| [(api, false), (api, true)])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asking_forecast_is_recorded_counted_and_listed() {
+    for (api, streams) in every_interface() {
+        let model = saying(vec![call("c", "open_shell", json!({}))]).await;
+        let world = plan(&model, &policy("risk: 0.6, intervene: [ask]")).start().await;
+        let got = world.post(path(api), "s", &request(api, "Tidy up.", streams)).await;
+        assert!(got.text().contains("Approval id: "), "{api:?} {}", got.text());
+        let listed = world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+        let waiting = &listed["waiting"][0];
+        assert!(waiting["forecast"].as_str().unwrap().starts_with("a violation is forecast within 2"), "{waiting}");
+        assert_eq!(waiting["properties"], json!([]));
+        assert_eq!(world.figure("lictor_forecast_asked_total").await, 1);
+        assert_eq!(world.figure("lictor_forecast_stopped_total").await, 0);
+        let records = world.end().await;
+        let asked: Vec<&Value> =
+            of_type(&records, "decision").into_iter().filter(|record| record["action"] == "ask").collect();
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0]["forecast"]["response"], "ask");
+        assert!(asked[0]["forecast"]["risk"]["chance"].as_f64().unwrap() > 0.6, "{}", asked[0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_forecast_is_recorded_and_counted() {
+    for (api, streams) in every_interface() {
+        let model = saying(vec![call("c", "open_shell", json!({}))]).await;
+        let world = plan(&model, &policy("risk: 0.6, intervene: [stop]")).start().await;
+        let got = world.post(path(api), "s", &request(api, "Tidy up.", streams)).await;
+        assert!(got.text().contains("Archive it.") && !got.text().contains("open_shell"), "{api:?} {}", got.text());
+        assert_eq!(world.figure("lictor_forecast_stopped_total").await, 1);
+        let records = world.end().await;
+        let blocked = of_type(&records, "decision").into_iter().find(|record| record["action"] == "block").unwrap();
+        assert_eq!((&blocked["forecast"]["response"], &blocked["forecast"]["within"]), (&json!("block"), &json!(2)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_stream_is_recorded_and_counted() {
+    for api in Api::ALL {
+        let shell = vec![text("I open a shell."), call("a", "open_shell", json!({}))];
+        let model = saying_in_turn(vec![shell, vec![call("b", "open_console", json!({}))]]).await;
+        let predict = "risk: 0.3, hold: 0.4, intervene: [inject, resample], candidates: 1";
+        let world = plan(&model, &policy(predict)).start().await;
+        let got = world.post(path(api), "s", &request(api, "Tidy up.", true)).await;
+        assert!(got.is_whole && got.text().contains("open_console") && !got.text().contains("shell"), "{}", got.text());
+        let seen = model.seen();
+        assert_eq!(seen.len(), 2);
+        assert!(seen[0].json().to_string().contains("Archive it."));
+        assert_eq!(seen[0].json(), seen[1].json(), "the model is reminded once");
+        for (name, count) in [("reminded", 1), ("streams_held", 1), ("candidates", 1), ("replaced", 1)] {
+            assert_eq!(world.figure(&format!("lictor_{name}_total")).await, count, "{name}");
+        }
+        let records = world.end().await;
+        let interventions = of_type(&records, "intervention");
+        assert_eq!(interventions.len(), 2);
+        assert_eq!((&interventions[0]["at"], &interventions[0]["by"]), (&json!("request"), &json!("inject")));
+        assert_eq!((&interventions[1]["at"], &interventions[1]["taken"]), (&json!("reply"), &json!(0)));
+        assert_eq!(interventions[1]["candidates"][0]["by"], "resample");
+        let exchanges = of_type(&records, "exchange");
+        assert_eq!(exchanges.len(), 1);
+        assert_eq!(exchanges[0]["exchange"], interventions[1]["exchange"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_stream_over_limit_is_sent_unreplaced() {
+    for api in Api::ALL {
+        let words = "word ".repeat(200);
+        let model = saying(vec![text(&words), call("a", "open_shell", json!({}))]).await;
+        let mut plan = plan(&model, &policy("risk: 0.3, hold: 0.4, intervene: [resample]"));
+        // The text fits, and the events of its pieces do not.
+        plan.config.limits.held = 8000;
+        let world = plan.start().await;
+        let got = world.post(path(api), "s", &request(api, "Tidy up.", true)).await;
+        assert!(got.is_whole && got.text().contains("open_shell"), "{api:?} {}", got.text());
+        assert_eq!(model.seen().len(), 1, "no other stream is asked for");
+        assert_eq!(world.figure("lictor_streams_held_total").await, 1);
+        assert!(of_type(&world.end().await, "intervention").is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn held_candidate_over_limit_is_dropped() {
+    let long = vec![text(&"word ".repeat(200)), call("b", "open_console", json!({}))];
+    let replies = vec![vec![call("a", "open_shell", json!({}))], long, vec![call("d", "open_console", json!({}))]];
+    let model = saying_in_turn(replies).await;
+    let mut plan = plan(&model, &policy("risk: 0.3, hold: 0.4, intervene: [resample], candidates: 2"));
+    plan.config.limits.held = 8000;
+    let world = plan.start().await;
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "Tidy up.", true)).await;
+    assert!(got.text().contains("open_console") && !got.text().contains("word"), "{}", got.text());
+    let records = world.end().await;
+    let intervention = of_type(&records, "intervention")[0];
+    assert_eq!((&intervention["taken"], &intervention["candidates"][0]["risk"]), (&json!(1), &Value::Null));
+}
