@@ -66,6 +66,23 @@ fn finding_schema_agrees_in_decisions_and_reports() {
     assert!(!jsonschema::is_valid(&decision, &wrong));
 }
 
+#[test]
+fn forecast_of_decision_is_described_by_schema() {
+    let chain = concat!(env!("CARGO_MANIFEST_DIR"), "/../exchange/scenes/files/chain.json");
+    let text = format!(
+        "{{lictor: 1, name: p, properties: [{{id: a, formula: 'always !tool_call(\"drop\")', respond: block}}], \
+         predict: {{chain: '{chain}', within: 2, risk: 0.6, intervene: [stop]}}}}"
+    );
+    let policy = Policy::parse(&text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy;
+    let judge = Judge::new(&policy).unwrap();
+    let foresight = lictor_judge::Foresight::open(&judge, &policy).unwrap_or_else(|problem| panic!("{problem}"));
+    let mut guard = Guard::new(judge, GuardOptions::default()).foreseeing(foresight);
+    let lines = "{\"session\":\"s\",\"kind\":\"user_message\",\"text\":\"Tidy up.\"}\n\
+                 {\"session\":\"s\",\"kind\":\"tool_call\",\"tool\":\"open_shell\",\"args\":{}}\n";
+    let decided = decisions(&mut guard, lines);
+    assert!(decided[1].action == Action::Block && decided[1].forecast.is_some());
+}
+
 fn actions(decisions: &[Decision]) -> Vec<Action> {
     decisions.iter().map(|decision| decision.action).collect()
 }
