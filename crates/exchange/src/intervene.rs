@@ -10,6 +10,7 @@ mod plan;
 mod record;
 mod risk;
 mod sample;
+mod stated;
 
 use bytes::Bytes;
 use lictor_event::Event;
@@ -54,7 +55,8 @@ impl Life {
         record.is_sampled = plan.is_by(ForecastSource::Sample) && !is_low;
         if record.is_sampled && before.violations.first() != Some(&true) {
             let sampled = self.sample_risk(plan, &mut budget, request, &events).await?;
-            record.original = ReplyRisk { score: sampled.score_of_reply(), sampled: Some(sampled) };
+            record.original.score = sampled.score_of_reply();
+            record.original.sampled = Some(sampled);
         }
         let mut taken = None;
         // After sampling, an exhausted budget leaves the reply; and nothing is below an interval that begins at 0.
@@ -126,13 +128,26 @@ impl Life {
         if !record.is_sampled {
             record.original.score = original;
         }
-        // The chain says which candidates are worth their calls first.
+        if plan.is_by(ForecastSource::Stated) {
+            let of_candidates = candidates.iter().filter_map(|it| it.events.as_deref());
+            let asked: Vec<&[Event]> = [events].into_iter().chain(of_candidates).collect();
+            let mut stated = self.ask_stated(plan, budget, request, &asked, advice).await?.into_iter();
+            record.original.stated = stated.next().flatten();
+            for candidate in candidates.iter_mut().filter(|it| it.events.is_some()) {
+                candidate.risk.stated = stated.next().flatten();
+            }
+            for (place, order) in &mut plans_needed {
+                *order = candidates.get(*place).and_then(|it| it.risk.stated).unwrap_or(*order);
+            }
+        }
+        // The model, or else the chain, says which candidates are worth their calls first.
         plans_needed.sort_by(|(_, one), (_, other)| one.total_cmp(other));
         let floor = record.original.floor();
         for (place, _) in plans_needed {
             let Some(tried) = candidates.get_mut(place) else { continue };
             let sampled = self.sample_risk(plan, budget, request, tried.events.as_deref().unwrap_or_default()).await?;
-            tried.risk = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled) };
+            tried.risk.score = sampled.score_of_candidate();
+            tried.risk.sampled = Some(sampled);
             // One that is surely better is enough: further calls would only look for the luckiest.
             if budget.exhausted.is_some() || choose_candidate(floor, &[tried.risk.score]).is_some() {
                 break;
@@ -165,7 +180,7 @@ impl Life {
         }
         let events = taken.events.as_deref().unwrap_or_default();
         let sampled = self.sample_risk(plan, budget, request, events).await?;
-        let fresh = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled) };
+        let fresh = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled), stated: None };
         if budget.exhausted.is_some() || fresh.score.is_none() {
             return Ok(true);
         }
