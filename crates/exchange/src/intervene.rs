@@ -11,6 +11,7 @@ mod plan;
 mod record;
 mod risk;
 mod sample;
+mod stated;
 
 use bytes::Bytes;
 use lictor_event::Event;
@@ -34,6 +35,8 @@ pub(crate) struct OpenIntervention<'a> {
     request: &'a Bytes,
     /// The events of the reply.
     events: Vec<Event>,
+    /// What to mind, for the model.
+    advice: String,
     /// The other requests, in the order in which they are sent; none if the reply is not risky.
     pub(crate) requests: Vec<(Intervention, Bytes)>,
     pub(crate) budget: CallBudget,
@@ -94,7 +97,8 @@ impl Life {
         record.is_sampled = plan.is_by(ForecastSource::Sample) && !is_low;
         if record.is_sampled && before.violations.first() != Some(&true) {
             let sampled = self.sample_risk(plan, &mut budget, request, &events).await?;
-            record.original = ReplyRisk { score: sampled.score_of_reply(), sampled: Some(sampled) };
+            record.original.score = sampled.score_of_reply();
+            record.original.sampled = Some(sampled);
         }
         // After sampling, an exhausted budget leaves the reply; and nothing is below an interval that begins at 0.
         let can_be_better = match record.original.sampled {
@@ -107,7 +111,8 @@ impl Life {
         } else if budget.calls == 0 && budget.exhausted.is_none() {
             return Ok(None);
         }
-        Ok(Some(OpenIntervention { plan, request, events, requests, budget, record }))
+        let advice = before.advice;
+        Ok(Some(OpenIntervention { plan, request, events, advice, requests, budget, record }))
     }
 
     /// Returns the requests for other replies, as many as the policy wants.
@@ -154,7 +159,7 @@ impl Life {
         open: &mut OpenIntervention<'_>,
         received: Vec<ReceivedReply<T>>,
     ) -> Result<Option<T>, Stop> {
-        let OpenIntervention { plan, request, events, budget, record, .. } = open;
+        let OpenIntervention { plan, request, events, advice, budget, record, .. } = open;
         let mut candidates: Vec<Candidate<T>> = Vec::new();
         for reply in received {
             // Equal candidates are one candidate, and one that equals the reply is none.
@@ -183,14 +188,27 @@ impl Life {
         if !record.is_sampled {
             record.original.score = original;
         }
-        // The chain says which candidates are worth their calls first.
+        if plan.is_by(ForecastSource::Stated) {
+            let of_candidates = candidates.iter().filter_map(|it| it.reply.events.as_deref());
+            let asked: Vec<&[Event]> = [events.as_slice()].into_iter().chain(of_candidates).collect();
+            let mut stated = self.ask_stated(plan, budget, request, &asked, advice).await?.into_iter();
+            record.original.stated = stated.next().flatten();
+            for candidate in candidates.iter_mut().filter(|it| it.reply.events.is_some()) {
+                candidate.risk.stated = stated.next().flatten();
+            }
+            for (place, order) in &mut plans_needed {
+                *order = candidates.get(*place).and_then(|it| it.risk.stated).unwrap_or(*order);
+            }
+        }
+        // The model, or else the chain, says which candidates are worth their calls first.
         plans_needed.sort_by(|(_, one), (_, other)| one.total_cmp(other));
         let floor = record.original.floor();
         for (place, _) in plans_needed {
             let Some(tried) = candidates.get_mut(place) else { continue };
             let tried_events = tried.reply.events.as_deref().unwrap_or_default();
             let sampled = self.sample_risk(plan, budget, request, tried_events).await?;
-            tried.risk = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled) };
+            tried.risk.score = sampled.score_of_candidate();
+            tried.risk.sampled = Some(sampled);
             // One that is surely better is enough: further calls would only look for the luckiest.
             if budget.exhausted.is_some() || choose_candidate(floor, &[tried.risk.score]).is_some() {
                 break;
@@ -215,7 +233,7 @@ impl Life {
             return Ok(true);
         }
         let sampled = self.sample_risk(plan, budget, request, taken.unwrap_or_default()).await?;
-        let fresh = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled) };
+        let fresh = ReplyRisk { score: sampled.score_of_candidate(), sampled: Some(sampled), stated: None };
         if budget.exhausted.is_some() || fresh.score.is_none() {
             return Ok(true);
         }

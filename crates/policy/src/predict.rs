@@ -96,12 +96,14 @@ pub enum ForecastSource {
     Chain,
     /// Plans that the model is asked for.
     Sample,
+    /// How likely the model says it is. It only orders candidates.
+    Stated,
 }
 
 impl ForecastSource {
     /// All of them, with their names in policies.
-    pub const NAMES: [(ForecastSource, &'static str); 2] =
-        [(ForecastSource::Chain, "chain"), (ForecastSource::Sample, "sample")];
+    pub const NAMES: [(ForecastSource, &'static str); 3] =
+        [(ForecastSource::Chain, "chain"), (ForecastSource::Sample, "sample"), (ForecastSource::Stated, "stated")];
 
     /// Returns its name.
     pub fn name(self) -> &'static str {

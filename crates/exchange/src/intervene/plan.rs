@@ -17,8 +17,7 @@ const TEXT_KEYS: [&str; 4] = ["say", "message", "text", "content"];
 
 /// Returns the question what the model would do after a reply.
 pub(super) fn write_question(reply: &[Event], within: u32) -> String {
-    let actions: Vec<Json> = reply.iter().filter_map(write_action).collect();
-    let said = Json::from(actions);
+    let said = write_actions(reply);
     format!(
         "This is a question about your plan. Nothing of your answer is carried out. Suppose that your next actions are \
          these, and that they have been carried out:\n{said}\nWhich actions would you take after them? Answer with a JSON \
@@ -26,6 +25,11 @@ pub(super) fn write_question(reply: &[Event], within: u32) -> String {
          {{...}}}} for a call of a tool, or {{\"say\": TEXT}} for a message to the user. The results of the calls are not \
          known yet: plan with what you know. If you would do nothing more, answer []."
     )
+}
+
+/// Returns what a reply says and does, as the model is asked to write plans.
+pub(super) fn write_actions(reply: &[Event]) -> Json {
+    reply.iter().filter_map(write_action).collect::<Vec<Json>>().into()
 }
 
 fn write_action(event: &Event) -> Option<Json> {

@@ -25,8 +25,14 @@ pub(super) struct InterventionRecord {
 
 /// Returns a risk as records have it; null if nothing is known.
 fn write_risk(risk: &ReplyRisk) -> Value {
-    let Some(score) = risk.score else { return Value::Null };
-    let mut written = json!({"chance": score.chance, "most": score.most});
+    let mut written = match (risk.score, risk.stated) {
+        (Some(score), _) => json!({"chance": score.chance, "most": score.most}),
+        (None, Some(_)) => json!({}),
+        (None, None) => return Value::Null,
+    };
+    if let (Some(stated), Some(members)) = (risk.stated, written.as_object_mut()) {
+        members.insert("stated".into(), json!(stated));
+    }
     if let (Some(sampled), Some(members)) = (&risk.sampled, written.as_object_mut()) {
         members.insert("least".into(), json!(sampled.least()));
         members.insert("samples".into(), json!(sampled.samples()));
@@ -41,7 +47,7 @@ impl Life {
     /// Returns the record of a reminder that is added to a request, with the forecast before the reply.
     pub(crate) fn reminder_record(&self, plan: &PredictSettings, score: Option<Score>) -> Map<String, Value> {
         let mut record = self.begin_record(plan, "request");
-        record.insert("original".into(), write_risk(&ReplyRisk { score, sampled: None }));
+        record.insert("original".into(), write_risk(&ReplyRisk { score, ..ReplyRisk::default() }));
         record.insert("by".into(), json!(Intervention::Inject.name()));
         record
     }

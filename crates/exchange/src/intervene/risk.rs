@@ -12,6 +12,8 @@ pub(super) struct ReplyRisk {
     pub(super) score: Option<Score>,
     /// The plans that it comes from; none if it comes from the chain, or if the reply itself violates a property.
     pub(super) sampled: Option<SampledRisk>,
+    /// What the model itself states, if it was asked; no score.
+    pub(super) stated: Option<f64>,
 }
 
 impl ReplyRisk {

@@ -193,3 +193,30 @@ fn plans_without_answer_are_asked_once() {
     let record = outcome.record.unwrap();
     assert_eq!((&record["original"], &record["calls"]), (&Value::Null, &json!(8)));
 }
+
+#[test]
+fn stated_risk_orders_candidates() {
+    let mut world = World::new("by: [sample, stated], risk: 0.5, samples: 8, candidates: 2, intervene: [resample]");
+    let mut count = 0;
+    let answer = || {
+        count += 1;
+        let body = match count {
+            1..=8 => text(r#"[{"tool": "drop"}]"#),
+            9 => call("list"),
+            10 => call("open_console"),
+            11 => text("90"),
+            12 => text("70"),
+            13 => text("5 %"),
+            _ => text("[]"),
+        };
+        (Some(body), Duration::ZERO)
+    };
+    let outcome = world.play(0, &call("open_shell"), answer);
+    assert_eq!(outcome.body, call("open_console"));
+    let record = Value::Object(outcome.record.unwrap());
+    let stated = |pointer: &str| record.pointer(pointer).and_then(Value::as_f64);
+    assert_eq!(stated("/original/stated"), Some(0.9));
+    assert_eq!((stated("/candidates/0/risk/stated"), stated("/candidates/1/risk/stated")), (Some(0.7), Some(0.05)));
+    // The first candidate needed no plans.
+    assert_eq!((stated("/candidates/0/risk/chance"), &record["taken"]), (None, &json!(1)));
+}

@@ -14,7 +14,7 @@ fn answer() -> impl Strategy<Value = Option<Bytes>> {
     prop_oneof![
         1 => Just(None),
         1 => select(vec!["", "{", "[]", "{\"error\":{}}", "\u{0}", "{\"choices\":[]}"]).prop_map(|it| Some(Bytes::from(it))),
-        2 => select(vec!["I do not plan.", "[7]", "[{\"tool\":\"drop\"", "{}", ""]).prop_map(|said| Some(text(said))),
+        2 => select(vec!["I do not plan.", "40", "[7]", "[{\"tool\":\"drop\"", "{}", ""]).prop_map(|said| Some(text(said))),
         4 => Just(Some(text(r#"[{"tool": "drop"}]"#))),
         6 => Just(Some(text("[]"))),
         3 => select(vec!["open_shell", "open_console", "list", "drop"]).prop_map(|tool| Some(call(tool))),
@@ -56,11 +56,12 @@ fn budget() -> impl Strategy<Value = Budget> {
     })
 }
 
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 5] = [
     "by: [chain], chain: $CHAIN",
     "by: [sample]",
     "by: [chain, sample], chain: $CHAIN",
     "by: [sample], undecided: intervene",
+    "by: [chain, sample, stated], chain: $CHAIN",
 ];
 
 const WAYS: [&str; 4] = ["[resample]", "[inject, resample]", "[switch, resample], model: other", "[inject]"];
@@ -106,7 +107,7 @@ fn check_budget(budget: &Budget, outcomes: &[Outcome]) -> Result<(), TestCaseErr
             tokens += batch.tokens();
             elapsed += batch.elapsed;
         }
-        prop_assert!(own <= budget.candidates + budget.samples * (budget.candidates + 2));
+        prop_assert!(own <= 2 * budget.candidates + 1 + budget.samples * (budget.candidates + 2));
         calls += own;
     }
     prop_assert!(calls <= budget.session_calls);

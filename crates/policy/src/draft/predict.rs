@@ -144,6 +144,11 @@ impl PolicyReader<'_> {
             let message = "`by` names no source of forecasts".to_owned();
             self.report_error(node.head_span(), "policy.predict", message, hint);
         }
+        if !sources.is_empty() && sources.iter().all(|source| *source == ForecastSource::Stated) {
+            let hint = Some("write `by: [chain, stated]` or `by: [sample, stated]`".to_owned());
+            let message = "`stated` only orders candidates, and there is no forecast".to_owned();
+            self.report_error(node.head_span(), "policy.predict", message, hint);
+        }
         sources.sort_unstable();
         sources.dedup();
         sources
