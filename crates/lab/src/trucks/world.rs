@@ -38,8 +38,8 @@ const OTHER_MINUTES: u32 = 1;
 const TRIP_MINUTES: u32 = 2 * DRIVE_MINUTES + 3 * OTHER_MINUTES;
 
 /// The minutes between the moment at which a faultless plan delivers a package and the moment at which it is due.
-const LEAST_SLACK_MINUTES: u64 = 12;
-const MOST_SLACK_MINUTES: u64 = 40;
+const LEAST_SLACK_MINUTES: u64 = 20;
+const MOST_SLACK_MINUTES: u64 = 50;
 
 /// Deliveries that come one after the other: the second package of a pair waits for the first.
 pub const DELIVERY_ORDER: [(u8, u8); 3] = [(2, 1), (3, 2), (5, 4)];
