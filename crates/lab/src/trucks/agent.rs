@@ -24,8 +24,8 @@ pub const CAREFUL_PRICE: f64 = 3.0;
 /// What a reminder does: the weight of each action that breaks nothing is multiplied by this.
 pub const REMINDER_FACTOR: f64 = 4.0;
 
-const PLAIN: Character = Character { care: 0.6, whim: 0.45 };
-const CAREFUL: Character = Character { care: 1.4, whim: 0.15 };
+const PLAIN: Character = Character { care: 0.9, whim: 0.45 };
+const CAREFUL: Character = Character { care: 1.6, whim: 0.15 };
 
 /// The temperature of a request that names none.
 const DEFAULT_TEMPERATURE: f64 = 0.2;

@@ -20,10 +20,10 @@ const LOAD: f64 = 1.0;
 const DRIVE_EMPTY: f64 = 0.9;
 
 /// The preference for an action that brings nothing forward.
-const USELESS: f64 = -1.2;
+const USELESS: f64 = -2.2;
 
 /// What an area costs for each area that is nearer to the door, and each package that is in the truck already.
-const DEEP_AREA: f64 = 0.55;
+const DEEP_AREA: f64 = 0.8;
 const CARRIED: f64 = 0.25;
 
 /// What it is worth that a package may be delivered already, and that it is the one due first.
