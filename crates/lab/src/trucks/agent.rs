@@ -64,7 +64,8 @@ impl TruckAgent {
     ///
     /// The request is no JSON, names no known model, or shows no state of the world. The message says so.
     pub fn complete_chat(&mut self, request: &[u8]) -> Result<Value, String> {
-        let body: Value = serde_json::from_slice(request).map_err(|error| format!("the request is no JSON: {error}"))?;
+        let body: Value =
+            serde_json::from_slice(request).map_err(|error| format!("the request is no JSON: {error}"))?;
         let model = body["model"].as_str().unwrap_or_default();
         let (character, price) = match model {
             PLAIN_MODEL => (PLAIN, 1.0),

@@ -128,7 +128,9 @@ impl TruckClient {
             None => {
                 self.score.malformed += 1;
                 self.world.waste_time();
-                Some(format!("`{tool}` names something that does not exist; use l1 to l3, package1 to package5, a1 to a4"))
+                Some(format!(
+                    "`{tool}` names something that does not exist; use l1 to l3, package1 to package5, a1 to a4"
+                ))
             }
         };
         self.score.actions += 1;

@@ -17,14 +17,13 @@ pub const LEARNING_SEEDS: u64 = 10_000;
 /// The first seed that is measured.
 pub const MEASURED_SEEDS: u64 = 20_000;
 
-/// The temperatures of the agent.
-pub const TEMPERATURES: [f64; 2] = [0.2, 0.8];
-
 /// What is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasurePlan {
     /// The first seed of the measured runs.
     pub first_seed: u64,
+    /// The temperatures of the agent.
+    pub temperatures: Vec<f64>,
     /// The runs of each cell.
     pub runs: u64,
     /// The runs from which each chain is learnt.
@@ -39,6 +38,7 @@ impl Default for MeasurePlan {
     fn default() -> MeasurePlan {
         MeasurePlan {
             first_seed: MEASURED_SEEDS,
+            temperatures: vec![0.2, 0.8],
             runs: 40,
             learning_runs: 200,
             threshold: 0.3,
@@ -134,7 +134,7 @@ fn violating_share(runs: &[RunRecord], places: Option<&[usize]>) -> f64 {
 ///
 /// A run failed, or there are too few runs to learn from.
 pub fn measure(plan: &MeasurePlan) -> Result<Vec<TemperatureResult>, String> {
-    TEMPERATURES.iter().map(|temperature| measure_temperature(plan, *temperature)).collect()
+    plan.temperatures.iter().map(|temperature| measure_temperature(plan, *temperature)).collect()
 }
 
 fn measure_temperature(plan: &MeasurePlan, temperature: f64) -> Result<TemperatureResult, String> {

@@ -8,9 +8,7 @@ use lictor::predict::SeededRandom;
 use lictor_math::exp;
 
 use super::oracle::find_broken;
-use super::world::{
-    AREAS, DELIVERY_ORDER, DESTINATION, LOCATIONS, PACKAGES, PackagePlace, TruckAction, TruckWorld,
-};
+use super::world::{AREAS, DELIVERY_ORDER, DESTINATION, LOCATIONS, PACKAGES, PackagePlace, TruckAction, TruckWorld};
 
 /// Preferences for actions that bring a package forward.
 const DELIVER: f64 = 2.0;

@@ -64,6 +64,10 @@ fn violating_actions(run: &RunRecord) -> f64 {
     f64::from(run.score.violating_actions)
 }
 
+fn reward(run: &RunRecord) -> f64 {
+    run.score.reward as f64
+}
+
 /// Writes what truly happened, with the differences to no intervention.
 fn write_comparison(page: &mut String, cells: &[Cell]) {
     let Some(none) = cells.first() else { return };
@@ -77,7 +81,6 @@ fn write_comparison(page: &mut String, cells: &[Cell]) {
             _ => format!("{value:.2} ({})", show_difference(difference)),
         };
         let violations = |run: &RunRecord| f64::from(run.score.violations);
-        let reward = |run: &RunRecord| run.score.reward as f64;
         _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} |",
@@ -120,12 +123,12 @@ fn write_costs(page: &mut String, cells: &[Cell]) {
     page.push('\n');
 }
 
-/// Writes violations and extra calls for each threshold.
+/// Writes violations, extra calls and reward for each threshold.
 fn write_sweep(page: &mut String, plan: &MeasurePlan, result: &TemperatureResult) {
     if plan.sweep.is_empty() {
         return;
     }
-    page.push_str("Violating actions and extra calls in a run, by threshold:\n\n| threshold |");
+    page.push_str("Violating actions, extra calls and reward in a run, by threshold:\n\n| threshold |");
     let names: Vec<&str> = Strategy::ALL.iter().skip(1).map(|(_, name)| *name).collect();
     names.iter().for_each(|name| page.push_str(&format!(" {name} |")));
     page.push_str("\n|---|");
@@ -133,7 +136,8 @@ fn write_sweep(page: &mut String, plan: &MeasurePlan, result: &TemperatureResult
     for threshold in &plan.sweep {
         _ = write!(page, "\n| {threshold} |");
         for cell in result.sweep.iter().filter(|cell| cell.threshold == *threshold) {
-            _ = write!(page, " {:.2}, {:.1} calls |", cell.mean(violating_actions), cell.mean(extra_calls));
+            let (violating, calls) = (cell.mean(violating_actions), cell.mean(extra_calls));
+            _ = write!(page, " {violating:.2}, {calls:.1} calls, {:.2} |", cell.mean(reward));
         }
     }
     page.push_str("\n\n");

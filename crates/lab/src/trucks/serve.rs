@@ -159,7 +159,10 @@ mod tests {
             reason = chunk["choices"][0]["finish_reason"].clone();
         }
         let call = &completion["choices"][0]["message"]["tool_calls"][0]["function"];
-        assert_eq!((name, json!(arguments), reason), (call["name"].clone(), call["arguments"].clone(), json!("tool_calls")));
+        assert_eq!(
+            (name, json!(arguments), reason),
+            (call["name"].clone(), call["arguments"].clone(), json!("tool_calls"))
+        );
         assert!(stream.ends_with("data: [DONE]\n\n"));
     }
 
@@ -173,7 +176,10 @@ mod tests {
             String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 4);
         assert!(lines[0]["tools"].is_array() && lines[2]["result"]["ok"] == false);
-        assert_eq!((&lines[3]["actions"], &lines[3]["violations"], &lines[3]["malformed"]), (&json!(2), &json!(1), &json!(1)));
+        assert_eq!(
+            (&lines[3]["actions"], &lines[3]["violations"], &lines[3]["malformed"]),
+            (&json!(2), &json!(1), &json!(1))
+        );
         assert!(serve_world(4, 0.2, &b"{}\n"[..], Vec::new()).unwrap_err().to_string().contains("is no call"));
     }
 }

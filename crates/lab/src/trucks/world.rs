@@ -212,9 +212,9 @@ impl TruckWorld {
                 match (delivered.is_some(), is_there) {
                     (true, _) => say(format!("package{package} is delivered already")),
                     (false, true) => None,
-                    (false, false) => {
-                        say(format!("package{package} and the truck must be at l{DESTINATION}, and it must be unloaded"))
-                    }
+                    (false, false) => say(format!(
+                        "package{package} and the truck must be at l{DESTINATION}, and it must be unloaded"
+                    )),
                 }
             }
         }

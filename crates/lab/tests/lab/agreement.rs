@@ -38,7 +38,8 @@ fn draw_action(random: &mut SeededRandom, client: &TruckClient) -> TruckAction {
 /// Returns a call and its result as events.
 fn list_events(action: TruckAction, number: u32, client: &mut TruckClient) -> [Event; 2] {
     let (tool, arguments) = action.to_call();
-    let event = |kind: Kind| Event { id: Some(format!("c{number}").into()), tool: Some(tool.into()), ..Event::new(kind) };
+    let event =
+        |kind: Kind| Event { id: Some(format!("c{number}").into()), tool: Some(tool.into()), ..Event::new(kind) };
     let text = Value::Object(client.perform(tool, &arguments.to_string())).to_string();
     let arguments = Arguments::from_json(arguments.to_string().into());
     [
