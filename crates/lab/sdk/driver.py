@@ -26,7 +26,7 @@ class Process:
 
     def __exit__(self, *_):
         self.child.kill()
-        self.child.communicate()
+        self.child.wait()
 
 
 class Agent(Process):
