@@ -129,7 +129,6 @@ fn mix_seed(seed: u64, step: u64, attempt: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::trucks::client::TruckClient;

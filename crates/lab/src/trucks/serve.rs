@@ -139,7 +139,6 @@ pub fn serve_world(seed: u64, temperature: f64, input: impl BufRead, mut output:
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
