@@ -1,5 +1,5 @@
-//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `fuzz`, `injection`, `words`, `deny`,
-//! `nightly`.
+//! The commands a contributor runs: `cargo xtask test`, `docs`, `python`, `bench`, `fuzz`, `injection`, `lab`, `words`,
+//! `deny`, `nightly`.
 //!
 //! Each is a short list of other commands, so that a person, a hook and a build server run the same checks.
 //! Nothing needs to be installed beyond a Rust toolchain with rustfmt and clippy, and compilers for C and C++.
@@ -17,6 +17,7 @@ mod early;
 mod fuzz;
 mod fuzz_log;
 mod injection;
+mod lab;
 mod oldest;
 mod python;
 mod ratio;
@@ -52,6 +53,8 @@ usage: cargo xtask COMMAND
   deny             check licences, sources and known vulnerabilities of what we depend on, by deny.toml
   injection        learn the built-in model of injections again and measure it on held-out attack families; --keep only
                    measures
+  lab WORLD        measure interventions: `trucks`, `gateway` (the same with OpenAI's library, through a gateway) or
+                   `small-model`; what follows is handed to it
   words [FILE …]   count words, long sentences and words that make readers guess, page by page
   help             this text
 
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["deny"] => deny::check().and_then(Outcome::or_failure),
         ["injection", rest @ ..] => injection::run(rest),
+        ["lab", rest @ ..] => lab::run(rest),
         ["words", files @ ..] => count_words(files),
         ["nightly"] => return exit_code(nightly()),
         [] => return misunderstood("no command given"),

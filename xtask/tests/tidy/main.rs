@@ -102,7 +102,7 @@ const EDGES: [(&str, &[&str]); 26] = [
             "lictor-warden",
         ],
     ),
-    ("lictor-lab", &["lictor"]),
+    ("lictor-lab", &["lictor", "lictor-exchange", "lictor-math", "lictor-wire"]),
     (
         "lictor-py",
         &[
