@@ -117,7 +117,7 @@ fn write_costs(page: &mut String, cells: &[Cell]) {
             cell.mean(|run| run.replaced as f64),
             cell.mean(|run| run.tokens as f64),
             cell.mean(|run| run.cost),
-            (replies + cell.mean(extra_calls)) / replies.max(1.0),
+            cell.mean(|run| run.waits as f64) / replies.max(1.0),
         );
     }
     page.push('\n');

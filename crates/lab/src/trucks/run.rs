@@ -4,6 +4,7 @@
 //! nothing else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use lictor::event::Event;
@@ -11,7 +12,7 @@ use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview, ReplyS
 use lictor::guidance::{Guidance, GuidanceQuery};
 use lictor::judge::{Foresight, Judge};
 use lictor::policy::{FileResolver, Policy};
-use lictor::predict::{Chain, Step};
+use lictor::predict::Chain;
 use lictor_exchange::{ExchangeOptions, LocalDecider, LocalExchange, LocalReply, LocalSessions};
 use lictor_wire::Api;
 use serde_json::{Map, Value};
@@ -81,6 +82,8 @@ pub struct RunRecord {
     pub replies: u64,
     /// The replies that were asked for besides.
     pub extra_calls: u64,
+    /// How often the client waited for the model; replies that are asked for at once are waited for once.
+    pub waits: u64,
     /// The replies that were replaced.
     pub replaced: u64,
     /// The tokens of all calls.
@@ -97,6 +100,8 @@ pub struct TruckRuns {
     options: ExchangeOptions,
     agent: TruckAgent,
     exchanges: u64,
+    /// How often the agent was waited for.
+    waits: u64,
 }
 
 impl TruckRuns {
@@ -112,7 +117,7 @@ impl TruckRuns {
         options.interventions = policy.predict.clone().map(Arc::new);
         let foresight = match (&policy.predict, chain) {
             (Some(settings), Some(chain)) => {
-                Some(Foresight::new(&judge, settings, chain).map_err(|error| error.to_string())?)
+                Some(Foresight::new(&judge, settings, Some(chain)).map_err(|error| error.to_string())?)
             }
             (Some(_), None) => return Err(format!("`{}` needs a chain", strategy.name())),
             (None, _) => None,
@@ -125,6 +130,7 @@ impl TruckRuns {
             options,
             agent: TruckAgent::default(),
             exchanges: 0,
+            waits: 0,
         })
     }
 
@@ -139,6 +145,7 @@ impl TruckRuns {
         // Each run asks an agent that has no memory of others, as the same seed may be run again.
         self.agent = TruckAgent::default();
         self.decider.replaced = 0;
+        self.waits = 0;
         let mut replies = 0;
         while !client.is_over() {
             let reply = self.exchange(&session, Bytes::from(client.request().to_string()))?;
@@ -152,6 +159,7 @@ impl TruckRuns {
             score: client.score(),
             replies,
             extra_calls: usage.calls - replies,
+            waits: self.waits,
             replaced: self.decider.replaced,
             tokens: usage.tokens,
             cost: usage.cost,
@@ -165,16 +173,31 @@ impl TruckRuns {
         let id = format!("{:032x}", self.exchanges);
         let mut exchange = LocalExchange::new(Api::Chat, id, session.to_owned(), self.options.clone());
         let refused = |failure: lictor_exchange::ExchangeFailure| format!("{}: {}", failure.code, failure.message);
-        let mut next = exchange.request((&mut self.sessions, &mut self.decider), request).map_err(refused)?;
+        let next = exchange.request((&mut self.sessions, &mut self.decider), request).map_err(refused)?;
+        let first = self.complete(&[next])?.remove(0);
+        let mut step = exchange.reply((&mut self.sessions, &mut self.decider), first).map_err(refused)?;
         loop {
-            let reply = Bytes::from(self.agent.complete_chat(&next)?.to_string());
-            match exchange.reply((&mut self.sessions, &mut self.decider), reply).map_err(refused)? {
+            let asked = match step {
                 LocalReply::Body(body) => {
                     return serde_json::from_slice(&body).map_err(|error| format!("the reply is no JSON: {error}"));
                 }
-                LocalReply::AskAgain(request) => next = request,
-            }
+                LocalReply::AskAgain(request) => {
+                    let reply = self.complete(&[request])?.remove(0);
+                    exchange.reply((&mut self.sessions, &mut self.decider), reply)
+                }
+                LocalReply::AskAll(requests) => {
+                    let replies = self.complete(&requests)?.into_iter().map(Some).collect();
+                    exchange.replies((&mut self.sessions, &mut self.decider), replies, Duration::ZERO)
+                }
+            };
+            step = asked.map_err(refused)?;
         }
+    }
+
+    /// Asks the agent for replies to several requests at once.
+    fn complete(&mut self, requests: &[Bytes]) -> Result<Vec<Bytes>, String> {
+        self.waits += 1;
+        requests.iter().map(|request| Ok(Bytes::from(self.agent.complete_chat(request)?.to_string()))).collect()
     }
 }
 
@@ -186,13 +209,11 @@ impl TruckRuns {
 pub fn learn_chain(seeds: impl IntoIterator<Item = u64>, temperature: f64) -> Result<Chain, String> {
     let mut runs = TruckRuns::new(Strategy::None, 1.0, None)?;
     let mut judge = compile(&parse_policy(POLICY)?)?;
-    let mut sessions: Vec<Vec<Step>> = Vec::new();
+    let mut sessions: Vec<Vec<Event>> = Vec::new();
     for seed in seeds {
-        let (_, events) = runs.run(seed, temperature)?;
-        let mut follower = judge.follow();
-        sessions.push(events.iter().map(|event| follower.read_step(event)).collect());
+        sessions.push(runs.run(seed, temperature)?.1);
     }
-    Chain::learn(&sessions, &judge.atoms()).map_err(|error| error.to_string())
+    judge.learn_chain(sessions.iter().map(Vec::as_slice)).map_err(|error| error.to_string())
 }
 
 /// Reads a policy of this world.
