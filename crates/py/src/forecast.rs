@@ -12,8 +12,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::Error;
+use crate::event::read_event;
 use crate::policy::Policy;
-use crate::session::event;
 
 /// The most actions that a forecast looks ahead.
 const MAX_WITHIN: u32 = 20;
@@ -68,7 +68,7 @@ impl Chain {
     #[staticmethod]
     fn learn(py: Python<'_>, policy: &Bound<'_, PyAny>, sessions: &Bound<'_, PyAny>) -> PyResult<Chain> {
         let read = |session: PyResult<Bound<'_, PyAny>>| -> PyResult<Vec<Event>> {
-            session?.try_iter()?.map(|given| event(&given?)).collect()
+            session?.try_iter()?.map(|given| read_event(&given?)).collect()
         };
         let sessions: Vec<Vec<Event>> = sessions.try_iter()?.map(read).collect::<PyResult<_>>()?;
         let mut judge = Policy::given(policy, Policy::judge)?;

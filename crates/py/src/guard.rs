@@ -19,8 +19,9 @@ use serde_json::{Map, Value};
 
 use crate::decider::Decider;
 use crate::error::Error;
+use crate::event::read_event;
 use crate::policy::Policy;
-use crate::session::{self, findings};
+use crate::session::findings;
 use crate::value;
 
 /// How often, and for how long, a forked process waits for a lock that may never be released.
@@ -200,7 +201,7 @@ impl GuardCore {
 
     /// Decides on an event before it takes effect.
     fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
-        let event = session::event(event)?;
+        let event = read_event(event)?;
         let decided = py.detach(|| self.lock()?.decide(event, session));
         to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line())
     }

@@ -10,6 +10,7 @@ mod audit;
 mod command;
 mod decider;
 mod error;
+mod event;
 mod exchange;
 mod facts;
 mod forecast;

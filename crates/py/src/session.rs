@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lictor::decode::LogRecord;
 use lictor::event::{Event, write_time};
 use lictor::finding::Finding;
 use lictor::guidance::CallSketch;
@@ -13,18 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::error::Error;
+use crate::event::read_event;
 use crate::forecast::{self, Chain, ForecastQuestion, Predictors};
 use crate::policy::Policy;
 use crate::{value, verdict};
-
-/// Returns the event of a mapping in Lictor's own format.
-pub(crate) fn event(given: &Bound<'_, PyAny>) -> PyResult<Event> {
-    let record = LogRecord { value: value::to_json(given)?, file: "<python>".into(), line: 1, index: 0 };
-    let mut event = record.native_event().map_err(|fault| Error::Event.with(fault.message))?;
-    // The event was not read from a file, so it has no source.
-    event.source = lictor::event::Source::default();
-    Ok(event)
-}
 
 /// Returns findings as Python objects.
 pub(crate) fn findings<'py>(py: Python<'py>, found: &[Finding]) -> PyResult<Bound<'py, PyList>> {
@@ -176,7 +167,7 @@ impl Session {
         event: &Bound<'_, PyAny>,
         after: Option<&Bound<'_, Proposal>>,
     ) -> PyResult<Proposal> {
-        let event = self::event(event)?;
+        let event = read_event(event)?;
         let after = after.map(Bound::get);
         let proposed: Result<JudgeProposal, String> = self.with(py, |session, judge| match after {
             None => session.propose(judge, &event).map_err(|refused| refused.to_string()),
@@ -210,7 +201,7 @@ impl Session {
 
     /// Makes an event part of the session, and returns what it broke.
     fn observe<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let event = self::event(event)?;
+        let event = read_event(event)?;
         let found = self.with(py, |session, judge| session.observe(judge, &event));
         findings(py, &found.map_err(to_error)?)
     }
@@ -219,7 +210,7 @@ impl Session {
     ///
     /// Equals an `observe` for each, but releases the GIL once, so that many threads can use all cores.
     fn observe_all<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let events = events.try_iter()?.map(|event| self::event(&event?)).collect::<PyResult<Vec<Event>>>()?;
+        let events = events.try_iter()?.map(|event| read_event(&event?)).collect::<PyResult<Vec<Event>>>()?;
         let found = self.with(py, |session, judge| -> Result<Vec<Finding>, SessionError> {
             let mut found = Vec::new();
             for event in &events {
