@@ -32,8 +32,8 @@ for strategy in options.strategies:
     folder = write_policy(strategy, 0.8)
     with Gateway(folder, server.listening_address) as gateway:
         # With a seed, this server would answer the same request in the same way again.
-        more = {"tool_choice": "required", "max_tokens": 64, "seed": None}
-        scores = [play(gateway.address, seed, 0.8, False, options.actions, **more) for seed in range(options.runs)]
+        changes = {"tool_choice": "required", "max_tokens": 64, "seed": None}
+        scores = [play(gateway.address, seed, 0.8, False, changes, options.actions) for seed in range(options.runs)]
     total = lambda key: sum(score[key] for score in scores)
     row = [strategy, total("actions"), total("malformed"), total("violating_actions"), f"{mean(s['delivered'] for s in scores):.1f}"]
     print("| " + " | ".join(map(str, row)) + " |", flush=True)
