@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use lictor::predict::Chain;
-use lictor_lab::trucks::measure::{LEARNING_SEEDS, MEASURED_SEEDS, MeasurePlan, TUNING_SEEDS, measure};
+use lictor_lab::trucks::measure::{LEARNING_SEEDS, MEASURED_SEEDS, MeasurePlan, measure};
 use lictor_lab::trucks::report::{draw_sweeps, write_tables};
 use lictor_lab::trucks::run::{Strategy, TruckRuns, learn_chain};
 use lictor_lab::trucks::serve::{serve_agent, serve_world};
@@ -30,9 +30,12 @@ enum Command {
         /// How many runs each cell has
         #[arg(long, default_value_t = 40)]
         runs: u64,
-        /// Measure the seeds on which the agent was set, instead of those held out
-        #[arg(long)]
-        tuning: bool,
+        /// The first seed: 20000 for those held out, 1000 for those on which the agent was set
+        #[arg(long, default_value_t = MEASURED_SEEDS)]
+        seeds: u64,
+        /// The threshold of the comparison
+        #[arg(long, default_value_t = 0.3)]
+        threshold: f64,
         /// Leave out the sweep of thresholds
         #[arg(long)]
         no_sweep: bool,
@@ -100,9 +103,8 @@ impl StrategyArguments {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Trucks { runs, tuning, no_sweep, pictures } => {
-            let first_seed = if tuning { TUNING_SEEDS } else { MEASURED_SEEDS };
-            let mut plan = MeasurePlan { first_seed, runs, ..MeasurePlan::default() };
+        Command::Trucks { runs, seeds, threshold, no_sweep, pictures } => {
+            let mut plan = MeasurePlan { first_seed: seeds, runs, threshold, ..MeasurePlan::default() };
             if no_sweep {
                 plan.sweep.clear();
             }
