@@ -1,9 +1,7 @@
 //! `lictor-lab`: measures interventions in simulated worlds. `cargo xtask lab` runs it.
 
-#![expect(clippy::print_stdout, reason = "a command for people prints")]
-
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -109,7 +107,7 @@ fn main() -> anyhow::Result<()> {
                 plan.sweep.clear();
             }
             let results = measure(&plan).map_err(anyhow::Error::msg)?;
-            print!("{}", write_tables(&plan, &results));
+            io::stdout().write_all(write_tables(&plan, &results).as_bytes())?;
             for (temperature, picture) in pictures.is_some().then(|| draw_sweeps(&results)).into_iter().flatten() {
                 let folder = pictures.clone().unwrap_or_default();
                 let path = folder.join(format!("trucks-{temperature}.svg"));
@@ -118,7 +116,9 @@ fn main() -> anyhow::Result<()> {
         }
         Command::ServeAgent { listen } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(serve_agent(listen, |address| println!("http://{address}")))?;
+            // Serving does not depend on whether the address can be printed.
+            let announce = |address| drop(writeln!(io::stdout(), "http://{address}"));
+            runtime.block_on(serve_agent(listen, announce))?;
         }
         Command::World { seed, temperature } => {
             serve_world(MEASURED_SEEDS + seed, temperature, io::stdin().lock(), io::stdout().lock())?;
@@ -129,7 +129,7 @@ fn main() -> anyhow::Result<()> {
             let mut cell = TruckRuns::new(strategy, arguments.threshold, Some(&chain)).map_err(anyhow::Error::msg)?;
             for seed in MEASURED_SEEDS..MEASURED_SEEDS + runs {
                 let (record, _) = cell.run(seed, arguments.temperature).map_err(anyhow::Error::msg)?;
-                println!("{}", record.score.to_json());
+                writeln!(io::stdout(), "{}", record.score.to_json())?;
             }
         }
         Command::Policy { folder, strategy: arguments } => {
