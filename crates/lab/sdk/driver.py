@@ -109,12 +109,12 @@ def ask(client, request, session, streamed):
     return said
 
 
-def play(address, seed, temperature, streamed, most_actions=1000, **more):
-    """Runs the world of a seed. Returns what truly happened. `more` changes each request; None leaves a field out."""
+def play(address, seed, temperature, streamed, changes={}, most_actions=1000):
+    """Runs the world of a seed. Returns what truly happened. `changes` are made to each request; None removes a field."""
     client = openai.OpenAI(api_key="lab", base_url=f"{address}/v1", max_retries=0, timeout=300)
     actions = 0
     with World(seed, temperature) as world:
-        request = {name: value for name, value in {**world.request, **more}.items() if value is not None}
+        request = {name: value for name, value in {**world.request, **changes}.items() if value is not None}
         over = False
         while not over and actions < most_actions:
             said = ask(client, request, f"run-{seed}", streamed)

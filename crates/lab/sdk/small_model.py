@@ -6,7 +6,7 @@ import pathlib
 
 import xllamacpp
 
-from driver import Gateway, mean, play, write_policy
+from driver import Gateway, play, write_policy
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--runs", type=int, default=3)
@@ -26,14 +26,15 @@ params.use_jinja = True
 params.hostname, params.port = "127.0.0.1", 0
 server = xllamacpp.Server(params)
 
-print("| strategy | actions | calls that name nothing of the world | violating actions | packages delivered in a run |")
-print("|---|---|---|---|---|")
+print("| strategy | runs | actions | violating actions | runs ended by a reply without a call | packages delivered |")
+print("|---|---|---|---|---|---|")
 for strategy in options.strategies:
     folder = write_policy(strategy, 0.8)
     with Gateway(folder, server.listening_address) as gateway:
         # With a seed, this server would answer the same request in the same way again.
-        more = {"tool_choice": "required", "max_tokens": 64, "seed": None}
-        scores = [play(gateway.address, seed, 0.8, False, options.actions, **more) for seed in range(options.runs)]
+        changes = {"tool_choice": "required", "max_tokens": 64, "seed": None}
+        scores = [play(gateway.address, seed, 0.8, False, changes, options.actions) for seed in range(options.runs)]
     total = lambda key: sum(score[key] for score in scores)
-    row = [strategy, total("actions"), total("malformed"), total("violating_actions"), f"{mean(s['delivered'] for s in scores):.1f}"]
+    ended = sum(score["actions"] < options.actions for score in scores)
+    row = [strategy, options.runs, total("actions"), total("violating_actions"), ended, total("delivered")]
     print("| " + " | ".join(map(str, row)) + " |", flush=True)

@@ -1,9 +1,7 @@
 //! `lictor-lab`: measures interventions in simulated worlds. `cargo xtask lab` runs it.
 
-#![expect(clippy::print_stdout, reason = "a command for people prints")]
-
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use lictor::predict::Chain;
-use lictor_lab::trucks::measure::{LEARNING_SEEDS, MEASURED_SEEDS, MeasurePlan, TUNING_SEEDS, measure};
+use lictor_lab::trucks::measure::{LEARNING_SEEDS, MEASURED_SEEDS, MeasurePlan, measure};
 use lictor_lab::trucks::report::{draw_sweeps, write_tables};
 use lictor_lab::trucks::run::{Strategy, TruckRuns, learn_chain};
 use lictor_lab::trucks::serve::{serve_agent, serve_world};
@@ -30,9 +28,12 @@ enum Command {
         /// How many runs each cell has
         #[arg(long, default_value_t = 40)]
         runs: u64,
-        /// Measure the seeds on which the agent was set, instead of those held out
-        #[arg(long)]
-        tuning: bool,
+        /// The first seed: 20000 for those held out, 1000 for those on which the agent was set
+        #[arg(long, default_value_t = MEASURED_SEEDS)]
+        seeds: u64,
+        /// The threshold of the comparison
+        #[arg(long, default_value_t = 0.3)]
+        threshold: f64,
         /// Leave out the sweep of thresholds
         #[arg(long)]
         no_sweep: bool,
@@ -100,14 +101,13 @@ impl StrategyArguments {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Trucks { runs, tuning, no_sweep, pictures } => {
-            let first_seed = if tuning { TUNING_SEEDS } else { MEASURED_SEEDS };
-            let mut plan = MeasurePlan { first_seed, runs, ..MeasurePlan::default() };
+        Command::Trucks { runs, seeds, threshold, no_sweep, pictures } => {
+            let mut plan = MeasurePlan { first_seed: seeds, runs, threshold, ..MeasurePlan::default() };
             if no_sweep {
                 plan.sweep.clear();
             }
             let results = measure(&plan).map_err(anyhow::Error::msg)?;
-            print!("{}", write_tables(&plan, &results));
+            io::stdout().write_all(write_tables(&plan, &results).as_bytes())?;
             for (temperature, picture) in pictures.is_some().then(|| draw_sweeps(&results)).into_iter().flatten() {
                 let folder = pictures.clone().unwrap_or_default();
                 let path = folder.join(format!("trucks-{temperature}.svg"));
@@ -116,7 +116,9 @@ fn main() -> anyhow::Result<()> {
         }
         Command::ServeAgent { listen } => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(serve_agent(listen, |address| println!("http://{address}")))?;
+            // Serving does not depend on whether the address can be printed.
+            let announce = |address| drop(writeln!(io::stdout(), "http://{address}"));
+            runtime.block_on(serve_agent(listen, announce))?;
         }
         Command::World { seed, temperature } => {
             serve_world(MEASURED_SEEDS + seed, temperature, io::stdin().lock(), io::stdout().lock())?;
@@ -127,7 +129,7 @@ fn main() -> anyhow::Result<()> {
             let mut cell = TruckRuns::new(strategy, arguments.threshold, Some(&chain)).map_err(anyhow::Error::msg)?;
             for seed in MEASURED_SEEDS..MEASURED_SEEDS + runs {
                 let (record, _) = cell.run(seed, arguments.temperature).map_err(anyhow::Error::msg)?;
-                println!("{}", record.score.to_json());
+                writeln!(io::stdout(), "{}", record.score.to_json())?;
             }
         }
         Command::Policy { folder, strategy: arguments } => {
