@@ -275,10 +275,21 @@ pub(crate) fn is_kept_by_vendor(request: &Bytes) -> bool {
     body.get("conversation").is_some_and(|kept| !kept.is_null())
 }
 
+/// Returns a request without the seed of its random numbers: with it, a model repeats its reply.
+fn without_seed(request: &Bytes) -> Bytes {
+    match lictor_json::parse(request) {
+        Ok(Json::Object(mut body)) if body.get("seed").is_some() => {
+            body.remove("seed");
+            Bytes::from(Json::Object(body).to_string())
+        }
+        _ => request.clone(),
+    }
+}
+
 /// Returns the request for another reply; none if it cannot be made.
 fn change_request(api: Api, request: &Bytes, by: Intervention, plan: &PredictSettings, advice: &str) -> Option<Bytes> {
     match by {
-        Intervention::Resample => Some(request.clone()),
+        Intervention::Resample => Some(without_seed(request)),
         Intervention::Inject => Request::with_note(api, request, advice).map(Bytes::from),
         Intervention::Switch => {
             let Ok(Json::Object(mut body)) = lictor_json::parse(request) else { return None };

@@ -29,6 +29,9 @@ const WITHIN: u32 = 3;
 /// How many other replies are asked for at most.
 const CANDIDATES: u32 = 5;
 
+/// The forecast before a reply from which on its stream is held, so that it can be replaced.
+const HOLD: f64 = 0.05;
+
 /// A session never runs out of calls, so that all strategies act until its end.
 const SESSION_CALLS: u32 = 1000;
 
@@ -66,8 +69,8 @@ impl Strategy {
             return POLICY.to_owned();
         }
         format!(
-            "{POLICY}predict:\n  chain: {chain}\n  within: {WITHIN}\n  risk: {threshold}\n  intervene: [{}]\n  \
-             candidates: {CANDIDATES}\n  session_calls: {SESSION_CALLS}\n  model: {CAREFUL_MODEL}\n",
+            "{POLICY}predict:\n  chain: {chain}\n  within: {WITHIN}\n  risk: {threshold}\n  hold: {HOLD}\n  \
+             intervene: [{}]\n  candidates: {CANDIDATES}\n  session_calls: {SESSION_CALLS}\n  model: {CAREFUL_MODEL}\n",
             self.name()
         )
     }
