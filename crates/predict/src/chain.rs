@@ -3,7 +3,7 @@
 //! A chain knows nothing of properties. What a symbol does to them is computed, so one chain serves every property,
 //! those that are written later too, and a violation that no log has still has a probability.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -43,6 +43,8 @@ pub struct Chain {
     pub(crate) constants: Constants,
     pub(crate) symbols: Vec<Symbol>,
     numbers: FxHashMap<Symbol, u32>,
+    /// The kinds of events that the logs had.
+    kinds: BTreeSet<Arc<str>>,
     pub(crate) order: usize,
     pub(crate) smoothing: f64,
     pub(crate) rows: FxHashMap<SymbolContext, Row>,
@@ -90,10 +92,12 @@ pub struct ChainPlace {
 impl Chain {
     pub(crate) fn new(constants: Constants, symbols: Vec<Symbol>, order: usize, smoothing: f64) -> Chain {
         let numbers = symbols.iter().zip(FIRST..).map(|(symbol, number)| (symbol.clone(), number)).collect();
+        let kinds = symbols.iter().map(|symbol| Arc::clone(&symbol.kind)).collect();
         Chain {
             constants,
             symbols,
             numbers,
+            kinds,
             order,
             smoothing,
             rows: FxHashMap::default(),
@@ -141,8 +145,12 @@ impl Chain {
         ChainPlace { context: self.start_context(), recent: RecentValues::default(), losses: VecDeque::new() }
     }
 
-    /// Reads an event of a session.
+    /// Reads an event of a session. One of a kind that no log had says nothing about the agent: a log of messages has no
+    /// approvals and no notes of a gateway. It is passed over, unless it is an action of the agent.
     pub fn follow(&self, place: &mut ChainPlace, step: &Step) {
+        if !step.is_action && !self.kinds.contains(&step.kind) {
+            return;
+        }
         let symbol = self.read(step, &mut place.recent);
         place.losses.push_back(self.loss(place.context, symbol));
         if place.losses.len() > LOSS_WINDOW {

@@ -14,7 +14,8 @@ use crate::shield::LISTS;
 const TEMPERATURE: f64 = 0.8;
 
 /// Members that would shape, stream, multiply or delay the answer.
-const LEFT_OUT: [&str; 10] = [
+const LEFT_OUT: [&str; 11] = [
+    "seed",
     "stream",
     "stream_options",
     "n",
