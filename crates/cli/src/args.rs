@@ -18,7 +18,7 @@ use lictor::policy::Severity;
 use lictor_logic::{After, Spelling};
 
 pub(crate) use crate::args::authoring::{InitArgs, InspectArgs, PacksArgs, SchemaArgs, SchemaName, TestArgs};
-pub(crate) use crate::args::environment::{find_unknown_variables, parse};
+pub(crate) use crate::args::environment::{CONTROL_KEY_VARIABLE, find_unknown_variables, parse};
 pub(crate) use crate::args::guarding::{ClientArg, GuardArgs, HOOK_TIMEOUT_SECONDS, HookArgs, McpArgs};
 pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
 pub(crate) use crate::args::learn::{

@@ -47,13 +47,14 @@ impl Life {
             return Ok((body, false));
         }
         let scored = self.score(vec![Vec::new()]).await?;
+        self.count_missing(&plan, &scored);
         let score = scored.scores.first().copied().flatten();
         let is_held = score.zip(hold).is_some_and(|(score, hold)| score.chance >= hold.to_f64());
         if !is_reminding || !plan.is_risky(score.map(|score| (score.chance, score.most))) {
             return Ok((body, is_held));
         }
         let Some(reminded) = Request::with_note(self.api, &body, &scored.advice) else { return Ok((body, is_held)) };
-        self.perform(ExchangeStep::Note(self.reminder_record(&plan, score))).await?;
+        self.perform(ExchangeStep::Note(self.reminder_record(&plan, &scored))).await?;
         self.is_reminded = true;
         self.count(|counts| counts.reminded += 1);
         Ok((Bytes::from(reminded), is_held))
@@ -97,6 +98,9 @@ impl Life {
             let body = self.read_candidate(room).await?;
             room = room.saturating_sub(body.len());
             received.push(ReceivedReply { by, events: self.read_streamed_events(&body), body });
+            if self.is_enough(&open, &received).await? {
+                break;
+            }
         }
         self.choose(open, received).await
     }

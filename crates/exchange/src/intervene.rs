@@ -66,11 +66,17 @@ impl Life {
         let Some(events) = self.read_events(&reply) else { return Ok(reply) };
         let Some(mut open) = self.open_intervention(sent, request, events).await? else { return Ok(reply) };
         let asked = std::mem::take(&mut open.requests);
-        let bodies = self.ask_within(&mut open.budget, asked.iter().map(|(_, it)| it.clone()).collect()).await?;
-        let mut received = Vec::new();
-        for ((by, _), body) in asked.into_iter().zip(bodies) {
-            if let Some(body) = body {
-                received.push(ReceivedReply { by, events: self.read_events(&body), body });
+        let at_once = if open.plan.one_by_one { 1 } else { asked.len().max(1) };
+        let mut received: Vec<ReceivedReply<Bytes>> = Vec::new();
+        for batch in asked.chunks(at_once) {
+            let bodies = self.ask_within(&mut open.budget, batch.iter().map(|(_, it)| it.clone()).collect()).await?;
+            for ((by, _), body) in batch.iter().zip(bodies) {
+                if let Some(body) = body {
+                    received.push(ReceivedReply { by: *by, events: self.read_events(&body), body });
+                }
+            }
+            if self.is_enough(&open, &received).await? {
+                break;
             }
         }
         let taken = self.choose(open, received).await?;
@@ -91,7 +97,8 @@ impl Life {
         }
         let mut budget = CallBudget::new(plan, sent);
         let before = self.score(vec![events.clone()]).await?;
-        let mut record = InterventionRecord::default();
+        self.count_missing(plan, &before);
+        let mut record = InterventionRecord { at_risk: before.at_risk, ..InterventionRecord::default() };
         record.original.score = before.scores.first().copied().flatten();
         let is_low = record.original.score.is_some_and(|score| score.most < plan.risk.to_f64());
         record.is_sampled = plan.is_by(ForecastSource::Sample) && !is_low;
@@ -113,6 +120,24 @@ impl Life {
         }
         let advice = before.advice;
         Ok(Some(OpenIntervention { plan, request, events, advice, requests, budget, record }))
+    }
+
+    /// Whether no further reply need be asked for: with `one_by_one`, the last one is better, and not risky.
+    pub(crate) async fn is_enough<T>(
+        &self,
+        open: &OpenIntervention<'_>,
+        received: &[ReceivedReply<T>],
+    ) -> Result<bool, Stop> {
+        if open.budget.exhausted.is_some() {
+            return Ok(true);
+        }
+        let Some(events) = received.last().and_then(|last| last.events.as_ref()).filter(|_| open.plan.one_by_one)
+        else {
+            return Ok(false);
+        };
+        let score = self.score(vec![events.clone()]).await?.scores.first().copied().flatten();
+        let is_risky = ReplyRisk { score, ..ReplyRisk::default() }.is_risky(open.plan);
+        Ok(!is_risky && choose_candidate(open.record.original.floor(), &[score]).is_some())
     }
 
     /// Returns the requests for other replies, as many as the policy wants.
@@ -246,9 +271,15 @@ impl Life {
     }
 
     /// Returns the events of a reply; none if it cannot be read.
-    fn read_events(&self, body: &Bytes) -> Option<Vec<Event>> {
+    pub(crate) fn read_events(&self, body: &Bytes) -> Option<Vec<Event>> {
         let reply = Reply::read_with(self.api, body, self.options.unknown_fields).ok()?;
         Some(reply.events().iter().map(|event| self.assign(event.clone())).collect())
+    }
+
+    /// Counts a forecast that the chain could not make.
+    pub(crate) fn count_missing(&self, plan: &PredictSettings, scored: &ReplyScores) {
+        let is_missing = plan.is_by(ForecastSource::Chain) && scored.scores.first().copied().flatten().is_none();
+        self.count(|counts| counts.forecasts_missing += u64::from(is_missing));
     }
 
     /// Returns how likely each of several replies leads to a violation.

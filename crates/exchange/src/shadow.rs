@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lictor_event::Event;
+use lictor_policy::ForecastSource;
 use lictor_wire::Request;
 
 use crate::exchange::{Life, Stop, unexpected};
@@ -21,12 +23,20 @@ impl Life {
         match self.perform(ExchangeStep::SendUpstream(body)).await? {
             StepResult::Reply(bytes) => {
                 if let Some(memory) = memory.filter(|_| self.options.judges_reply) {
+                    let foreseen = self.foresee_unchanged(self.read_events(&bytes), "reply").await;
+                    self.tolerate(foreseen)?;
                     let judged = self.settle_reply(&memory, &Bytes::new(), bytes.clone(), 0).await;
                     self.tolerate(judged)?;
                 }
                 self.send_body(bytes).await
             }
-            StepResult::Stream => self.follow_unchanged(memory).await,
+            StepResult::Stream => {
+                if memory.is_some() {
+                    let foreseen = self.foresee_unchanged(Some(Vec::new()), "request").await;
+                    self.tolerate(foreseen)?;
+                }
+                self.follow_unchanged(memory).await
+            }
             StepResult::Unjudged => Ok(ExchangeEnd::Complete),
             other => Err(unexpected(&other)),
         }
@@ -39,6 +49,21 @@ impl Life {
         };
         self.identify(&request).await?;
         Ok(self.judge_request(&request).await?.0)
+    }
+
+    /// Records the forecast with the events of a reply, or before it, if it is a reason to intervene. No model is asked.
+    async fn foresee_unchanged(&self, events: Option<Vec<Event>>, at: &str) -> Result<(), Stop> {
+        let Some((plan, events)) = self.options.interventions.clone().zip(events) else { return Ok(()) };
+        if !plan.is_by(ForecastSource::Chain) {
+            return Ok(());
+        }
+        let scored = self.score(vec![events]).await?;
+        self.count_missing(&plan, &scored);
+        let score = scored.scores.first().copied().flatten();
+        if plan.is_risky(score.map(|score| (score.chance, score.most))) {
+            self.perform(ExchangeStep::Note(self.shadow_record(&plan, at, &scored))).await?;
+        }
+        Ok(())
     }
 
     /// Sends a stream as it comes, and judges it beside, if the request could be judged.

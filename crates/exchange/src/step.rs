@@ -311,6 +311,8 @@ pub struct ExchangeCounts {
     pub extra_tokens: u64,
     /// How many replies were replaced by one of them.
     pub replaced: u64,
+    /// How many forecasts were wanted, and could not be made: the session is unlike those that the chain was learnt from.
+    pub forecasts_missing: u64,
     /// How many requests got a reminder, because the forecast before the reply was bad.
     pub reminded: u64,
     /// How many streams were held until they were complete, because the forecast before the reply was bad.

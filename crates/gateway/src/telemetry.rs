@@ -16,5 +16,5 @@ pub(crate) use decision_line::{approval_line, decision_line, drift_line, late_li
 pub use journal::Journal;
 pub(crate) use label_metrics::write_label_metrics;
 pub(crate) use metrics::{Metrics, Outcome, RouteLabel};
-pub(crate) use spans::{Span, Spans};
+pub(crate) use spans::{DecisionSpan, Span, SpanSubject, Spans};
 pub(crate) use stripped_log::StrippedLog;

@@ -115,7 +115,7 @@ pub struct ForecastObjection {
     pub score: Option<Score>,
     /// How many actions of the agent it looks ahead.
     pub within: u32,
-    /// The properties that are forecast.
+    /// The properties at risk, the most likely violation first.
     pub properties: Vec<Arc<Property>>,
 }
 

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
-use lictor_logic::{Atom, Facts, Monitor, Snapshot, Verdict};
-use lictor_policy::{ForecastSource, History, Mode, Policy, PredictSettings, Problem};
+use lictor_logic::{Arena, Atom, Facts, Monitor, Snapshot, Term, Value, Verdict};
+use lictor_policy::{ForecastSource, History, Mode, Policy, PredictSettings, Problem, Property};
 use lictor_predict::{Chain, ChainError, ChainPlace, Forecast, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
 use crate::decision::ForecastObjection;
 use crate::label::collect_atoms;
+use crate::property_text::describe_property;
 use crate::session::{Proposal, Session, SessionError};
 use crate::{Follower, Judge};
 
@@ -18,6 +19,9 @@ const RECENT_EVENTS: usize = 24;
 
 /// The most rules that a model is reminded of.
 const MAX_ADVICE: usize = 8;
+
+/// Properties that are less likely violated than this are not named as being at risk.
+const MIN_NAMED_CHANCE: f64 = 0.01;
 
 /// Why a property cannot be forecast.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,10 +71,21 @@ impl Judge {
         Chain::learn(&steps, &atoms)
     }
 
-    /// Returns the properties that a chain can forecast, by number.
-    pub fn predictable_properties(&self, chain: &Arc<Chain>) -> Vec<usize> {
-        let can_be = |place: &usize| self.predictor(chain, &[*place], SOME_VIOLATION, 1).is_ok();
-        (0..self.properties().len()).filter(can_be).collect()
+    /// Returns the properties that a chain can forecast, by number, and why others of single sessions cannot be.
+    pub fn predictable_properties(&self, chain: &Arc<Chain>) -> (Vec<usize>, Vec<ForesightError>) {
+        let (mut predictable, mut left_out) = (Vec::new(), Vec::new());
+        for place in self.single_session_properties() {
+            match self.predictor(chain, &[place], SOME_VIOLATION, 1) {
+                Ok(_) => predictable.push(place),
+                Err(error) => left_out.push(error),
+            }
+        }
+        (predictable, left_out)
+    }
+
+    fn single_session_properties(&self) -> impl Iterator<Item = usize> {
+        let is_single = |place: &usize| self.properties()[*place].history == History::Session;
+        (0..self.properties().len()).filter(is_single)
     }
 
     /// Returns a predictor for some properties, by number, and a pattern over their verdicts.
@@ -88,14 +103,18 @@ impl Judge {
     ) -> Result<Predictor, ForesightError> {
         let prepared = self.prepared();
         let refuse = |message: String| Err(ForesightError { message });
+        let chosen = || properties.iter().map(|place| prepared.properties[*place].id.as_str());
+        if let Some(wrong) = find_foreign_atom(pattern, chosen) {
+            return refuse(format!(
+                "the pattern asks for `{wrong}`, which no forecast has\n\
+                 hint: it may ask for violated(\"ID\") and satisfied(\"ID\") of the properties that are forecast"
+            ));
+        }
         let mut monitors = Vec::with_capacity(properties.len());
         for place in properties.iter().copied() {
             let (property, parsed) = (&prepared.properties[place], &prepared.formulas[place]);
             if property.history != History::Session {
-                return refuse(format!(
-                    "`{}` cannot be forecast: it is judged over more than one session",
-                    property.id
-                ));
+                return refuse(describe_many_sessions(&property.id));
             }
             if let Some(name) = parsed.names().iter().find(|name| !chain.knows(name)) {
                 return refuse(format!(
@@ -114,15 +133,47 @@ impl Judge {
     }
 }
 
+/// Returns a fact of a pattern that is no verdict on one of these properties.
+fn find_foreign_atom<'a, I: Iterator<Item = &'a str>>(pattern: &str, properties: impl Fn() -> I) -> Option<Atom> {
+    let mut arena = Arena::new();
+    // What is no formula is refused by what follows.
+    let formula = arena.parse(pattern).ok()?;
+    let mut atoms = Vec::new();
+    collect_atoms(&arena, formula, true, &mut atoms);
+    let is_verdict = |atom: &Atom| {
+        let is_of_one = match atom.terms.first() {
+            Some(Term::Value(Value::Text(name))) => properties().any(|id| *id == **name),
+            Some(Term::Value(_)) => false,
+            Some(Term::Any | Term::Var(_)) | None => true,
+        };
+        matches!(&*atom.name, "violated" | "satisfied") && atom.terms.len() <= 1 && is_of_one
+    };
+    atoms.into_iter().map(|(atom, _)| atom).find(|atom| !is_verdict(atom))
+}
+
 /// Forecasts for the replies of a guard's sessions, as its policy says.
 #[derive(Debug)]
 pub struct Foresight {
-    /// None if replies are scored by plans of the model only.
+    /// The forecast of a violation of any property; none if replies are scored by plans of the model only.
     predictor: Option<Predictor>,
     /// The properties that are forecast, by number.
     properties: Vec<usize>,
+    /// The forecast of each of them alone, which says what is at risk; none without a chain.
+    of_properties: Vec<Predictor>,
+    left_out: Vec<ForesightError>,
     settings: PredictSettings,
 }
+
+/// A session as a reply would leave it.
+pub(crate) struct ReplyOutlook {
+    after: Session,
+    /// The properties that are forecast and that the reply itself violates, by number.
+    pub(crate) violated: Vec<usize>,
+    pub(crate) score: Option<Score>,
+}
+
+/// A property at risk, and how likely it is violated.
+pub(crate) type PropertyRisk = (Arc<Property>, f64);
 
 impl Foresight {
     /// Returns the forecasts that a policy asks for, by the chain if it names one; none if it asks for none.
@@ -132,7 +183,13 @@ impl Foresight {
     /// The chain cannot be read, or what the policy names cannot be forecast by it.
     pub fn open(judge: &Judge, policy: &Policy) -> Result<Option<Foresight>, Box<Problem>> {
         let Some(settings) = &policy.predict else { return Ok(None) };
-        let refuse = |message: String| Box::new(Problem::new(&settings.place, "policy.predict", message));
+        let refuse = |message: String| {
+            let problem = |message: &str| Problem::new(&settings.place, "policy.predict", message);
+            Box::new(match message.split_once("\nhint: ") {
+                Some((message, hint)) => problem(message).with_hint(hint),
+                None => problem(&message),
+            })
+        };
         let mut chain = None;
         if settings.is_by(ForecastSource::Chain) {
             let text = settings.read_chain().map_err(refuse)?;
@@ -153,63 +210,45 @@ impl Foresight {
         settings: &PredictSettings,
         chain: Option<&Arc<Chain>>,
     ) -> Result<Foresight, ForesightError> {
+        let refuse = |message: String| Err(ForesightError { message });
         let all = judge.properties();
         let mut properties = Vec::new();
         for name in &settings.properties {
             match all.iter().position(|property| property.id == *name) {
+                Some(place) if all[place].history != History::Session => return refuse(describe_many_sessions(name)),
                 Some(place) => properties.push(place),
-                None => return Err(ForesightError { message: format!("there is no property `{name}` to forecast") }),
+                None => return refuse(format!("there is no property `{name}` to forecast")),
             }
         }
+        let mut left_out = Vec::new();
         if properties.is_empty() {
+            (properties, left_out) = match chain {
+                Some(chain) => judge.predictable_properties(chain),
+                None => (judge.single_session_properties().collect(), Vec::new()),
+            };
             // A property in shadow mode only reports.
-            let can_be = |place: &usize| all[*place].mode == Mode::Enforce;
-            properties = match chain {
-                Some(chain) => judge.predictable_properties(chain).into_iter().filter(can_be).collect(),
-                None => {
-                    let is_single = |place: &usize| all[*place].history == History::Session;
-                    (0..all.len()).filter(can_be).filter(is_single).collect()
-                }
-            };
+            properties.retain(|place| all[*place].mode == Mode::Enforce);
         }
-        let Some(chain) = chain else {
-            let of_many = |place: &&usize| all[**place].history != History::Session;
-            let message = match (properties.iter().find(of_many), properties.is_empty()) {
-                (Some(place), _) => {
-                    format!("`{}` cannot be forecast: it is judged over more than one session", all[*place].id)
-                }
-                (None, true) => "no property of the policy is judged over single sessions".to_owned(),
-                (None, false) => return Ok(Foresight { predictor: None, properties, settings: settings.clone() }),
-            };
-            return Err(ForesightError { message });
-        };
         if properties.is_empty() {
-            let message = "no property of the policy can be forecast by its chain\n\
-                           hint: learn it again with this policy: `lictor learn chain`";
-            return Err(ForesightError { message: message.to_owned() });
+            return refuse(match chain {
+                Some(_) => "no property of the policy can be forecast by its chain\n\
+                            hint: learn it again with this policy: `lictor learn chain`"
+                    .to_owned(),
+                None => "no property of the policy is judged over single sessions".to_owned(),
+            });
         }
-        let predictor = judge.predictor(chain, &properties, SOME_VIOLATION, settings.within)?;
-        Ok(Foresight { predictor: Some(predictor), properties, settings: settings.clone() })
+        let (mut predictor, mut of_properties) = (None, Vec::new());
+        if let Some(chain) = chain {
+            let foresee = |places: &[usize]| judge.predictor(chain, places, SOME_VIOLATION, settings.within);
+            predictor = Some(foresee(&properties)?);
+            of_properties = properties.iter().map(|place| foresee(&[*place])).collect::<Result<_, _>>()?;
+        }
+        Ok(Foresight { predictor, properties, of_properties, left_out, settings: settings.clone() })
     }
 
-    /// Returns whether one of the events of a reply violates a property that is forecast, and the score of the reply: the
-    /// worst if one does, else the forecast behind them. There is no score without a chain, or if the session is unlike
-    /// what the chain was learnt from.
-    pub(crate) fn score(&mut self, judge: &mut Judge, session: &Session, events: &[Event]) -> (bool, Option<Score>) {
-        let mut fork = session.fork();
-        for event in events {
-            let proposal = fork.make_proposal(judge, event);
-            let is_followed = |finding: &crate::finding::Finding| {
-                self.properties.iter().any(|place| judge.properties()[*place].id == finding.property.id)
-            };
-            if proposal.findings.iter().any(is_followed) {
-                return (true, Some(Score::WORST));
-            }
-            fork.accept(judge, proposal);
-        }
-        let outlook = self.predictor.as_mut().and_then(|predictor| fork.forecast(judge, predictor).ok());
-        let score = |forecast: &Forecast| Score { most: forecast.most, chance: forecast.chance };
-        (false, outlook.as_ref().and_then(Outlook::forecast).map(score))
+    /// Returns why properties of single sessions are not forecast, unless the policy chose those that are.
+    pub fn left_out(&self) -> &[ForesightError] {
+        &self.left_out
     }
 
     /// Returns the objection to a call that probably leads to a violation, if the policy has a response to such calls.
@@ -220,23 +259,75 @@ impl Foresight {
         event: &Event,
     ) -> Option<ForecastObjection> {
         let response = self.settings.call_response().filter(|_| event.kind == Kind::ToolCall)?;
-        let (_, score) = self.score(judge, session, std::slice::from_ref(event));
-        if !self.settings.is_risky(score.map(|score| (score.chance, score.most))) {
+        let outlook = self.look_behind(judge, session, std::slice::from_ref(event));
+        if !self.is_risky(outlook.score) {
             return None;
         }
-        let properties = self.properties.iter().map(|place| Arc::clone(&judge.properties()[*place])).collect();
-        Some(ForecastObjection { response, score, within: self.settings.within, properties })
+        let properties = self.find_risks(judge, &outlook).into_iter().map(|(property, _)| property).collect();
+        Some(ForecastObjection { response, score: outlook.score, within: self.settings.within, properties })
     }
 
-    /// Returns what to mind, for the model: what the properties that are forecast ask for.
-    pub(crate) fn advice(&self, judge: &Judge) -> String {
-        let says = |place: &usize| {
-            let property = &judge.properties()[*place];
-            format!("- {}", property.remedy.as_ref().unwrap_or(&property.says))
+    /// Returns the properties that a reply puts at risk, the most likely violation first; none if the reply is not risky.
+    pub(crate) fn find_risks(&mut self, judge: &Judge, outlook: &ReplyOutlook) -> Vec<PropertyRisk> {
+        if !self.is_risky(outlook.score) {
+            return Vec::new();
+        }
+        let mut risks: Vec<(usize, f64)> = outlook.violated.iter().map(|place| (*place, 1.0)).collect();
+        if risks.is_empty() {
+            for (place, predictor) in self.properties.iter().zip(&mut self.of_properties) {
+                let forecast = outlook.after.forecast(judge, predictor);
+                let chance = forecast.as_ref().ok().and_then(Outlook::forecast).map_or(0.0, |forecast| forecast.chance);
+                risks.push((*place, chance));
+            }
+            risks.retain(|(_, chance)| *chance >= MIN_NAMED_CHANCE);
+            risks.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        }
+        risks.into_iter().map(|(place, chance)| (Arc::clone(&judge.properties()[place]), chance)).collect()
+    }
+
+    /// Returns what to mind, for the model: what the properties at risk ask for, or all that are forecast if that is not
+    /// known.
+    pub(crate) fn advice(&self, judge: &Judge, risks: &[PropertyRisk]) -> String {
+        let all = || self.properties.iter().map(|place| &judge.properties()[*place]);
+        let rules: Vec<&Arc<Property>> = match risks {
+            [] => all().collect(),
+            risks => risks.iter().map(|(property, _)| property).collect(),
         };
-        let lines: Vec<String> = self.properties.iter().take(MAX_ADVICE).map(says).collect();
+        let lines: Vec<String> =
+            rules.into_iter().take(MAX_ADVICE).map(|property| format!("- {}", describe_property(property))).collect();
         format!("Before the next step, mind these rules:\n{}", lines.join("\n"))
     }
+
+    fn is_risky(&self, score: Option<Score>) -> bool {
+        self.settings.is_risky(score.map(|score| (score.chance, score.most)))
+    }
+
+    /// Looks behind the events of a reply: the score is the worst if one of them violates a property, else the forecast. There
+    /// is no score without a chain, or if the session is unlike what the chain was learnt from.
+    pub(crate) fn look_behind(&mut self, judge: &mut Judge, session: &Session, events: &[Event]) -> ReplyOutlook {
+        let mut after = session.fork();
+        for event in events {
+            let proposal = after.make_proposal(judge, event);
+            let is_violated = |place: &usize| {
+                let property = &judge.properties()[*place];
+                proposal.findings.iter().any(|finding| finding.property.id == property.id)
+            };
+            let violated: Vec<usize> = self.properties.iter().copied().filter(is_violated).collect();
+            if !violated.is_empty() {
+                return ReplyOutlook { after, violated, score: Some(Score::WORST) };
+            }
+            after.accept(judge, proposal);
+        }
+        let outlook = self.predictor.as_mut().and_then(|predictor| after.forecast(judge, predictor).ok());
+        let score = |forecast: &Forecast| Score { most: forecast.most, chance: forecast.chance };
+        let score = outlook.as_ref().and_then(Outlook::forecast).map(score);
+        ReplyOutlook { after, violated: Vec::new(), score }
+    }
+}
+
+/// Returns why a property over several sessions cannot be forecast.
+fn describe_many_sessions(id: &str) -> String {
+    format!("`{id}` cannot be forecast: it is judged over more than one session")
 }
 
 impl Follower<'_> {

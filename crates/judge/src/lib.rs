@@ -19,9 +19,11 @@ pub mod objective;
 pub mod observer;
 mod prepare;
 mod prepared;
+mod property_text;
 mod question;
 mod restore_error;
 mod risk;
+
 mod saved;
 pub mod session;
 mod shared_history;

@@ -17,7 +17,7 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--runs", type=int, default=40)
 parser.add_argument("--temperature", type=float, default=0.8)
 parser.add_argument("--threshold", type=float, default=0.3)
-parser.add_argument("--strategies", nargs="*", default=["none", "inject", "resample", "switch"])
+parser.add_argument("--strategies", nargs="*", default=["none", "inject", "resample", "one-by-one", "switch"])
 options = parser.parse_args()
 
 

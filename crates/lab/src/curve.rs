@@ -13,10 +13,11 @@ const LEGEND: f64 = 110.0;
 
 const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#59636e}.title{font-size:13px;fill:#1f2328}.page{fill:#fff}\
     .grid{stroke:#d1d9e0;fill:none}.c0{stroke:#0969da;fill:#0969da}.c1{stroke:#1a7f37;fill:#1a7f37}\
-    .c2{stroke:#bc4c00;fill:#bc4c00}.c3{stroke:#8250df;fill:#8250df}path.c0,path.c1,path.c2,path.c3{fill:none;stroke-width:2}\
+    .c2{stroke:#bc4c00;fill:#bc4c00}.c3{stroke:#8250df;fill:#8250df}\
+    .c4{stroke:#59636e;fill:#59636e}path.c0,path.c1,path.c2,path.c3,path.c4{fill:none;stroke-width:2}\
     @media(prefers-color-scheme:dark){text{fill:#9198a1}.title{fill:#f0f6fc}.page{fill:#0d1117}.grid{stroke:#3d444d}\
     .c0{stroke:#4493f8;fill:#4493f8}.c1{stroke:#3fb950;fill:#3fb950}.c2{stroke:#db6d28;fill:#db6d28}\
-    .c3{stroke:#ab7df8;fill:#ab7df8}}";
+    .c3{stroke:#ab7df8;fill:#ab7df8}.c4{stroke:#9198a1;fill:#9198a1}}";
 
 /// A named curve through points.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Curve {
     pub points: Vec<(f64, f64, String)>,
 }
 
-/// Draws up to four curves over two axes that begin at zero.
+/// Draws up to five curves over two axes that begin at zero.
 pub fn draw_curves(title: &str, (across, down): (&str, &str), curves: &[Curve]) -> String {
     let greatest = |read: &dyn Fn(&(f64, f64, String)) -> f64| {
         let most = curves.iter().flat_map(|curve| &curve.points).map(read).fold(0.0, f64::max);
@@ -69,7 +70,7 @@ pub fn draw_curves(title: &str, (across, down): (&str, &str), curves: &[Curve]) 
         escape(down),
     );
     for (number, curve) in curves.iter().enumerate() {
-        let class = format!("c{}", number % 4);
+        let class = format!("c{}", number % 5);
         let path: Vec<String> = curve.points.iter().map(|(a, b, _)| format!("{:.1} {:.1}", x(*a), y(*b))).collect();
         _ = writeln!(svg, "<path class=\"{class}\" d=\"M{}\"/>", path.join("L"));
         for (a, b, label) in &curve.points {

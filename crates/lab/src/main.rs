@@ -75,7 +75,7 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct StrategyArguments {
-    /// none, inject, resample or switch
+    /// none, inject, resample, one-by-one or switch
     #[arg(long, default_value = "resample")]
     strategy: String,
     /// The threshold
@@ -89,7 +89,8 @@ struct StrategyArguments {
 impl StrategyArguments {
     fn strategy(&self) -> anyhow::Result<Strategy> {
         let known = Strategy::ALL.iter().find(|(_, name)| *name == self.strategy);
-        let complain = || format!("`{}` is no strategy; use none, inject, resample or switch", self.strategy);
+        let complain =
+            || format!("`{}` is no strategy; use none, inject, resample, one-by-one or switch", self.strategy);
         Ok(known.with_context(complain)?.0)
     }
 

@@ -9,16 +9,20 @@ use super::{FactCase, FactDefinition, FactPattern, FactQuestion, LabelBudget, La
 use super::{Place, Policy, PredictSettings, Property, RecordPurpose, Test};
 use lictor_json::{Json, Text};
 
+/// Returns the SHA-256 of a text, in hexadecimal digits.
+pub(crate) fn hash_text(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
 impl Policy {
     /// Returns a hash of what the policy says. Spelling of formulas, order of names, comments and places do not matter;
     /// the order of tools does, for the first that fits counts.
     pub fn fingerprint(&self) -> String {
-        let digest = Sha256::digest(self.to_canonical_text().as_bytes());
-        digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hash_text(&self.to_canonical_text())
     }
 
     /// Returns everything that affects verdicts and reports, a line each; every text as JSON, so that no line can be

@@ -1,10 +1,11 @@
 //! What a policy says about forecasts: how far to look ahead, and what to do about a risk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lictor_json::Text;
 use lictor_logic::{Chance, Span};
 
+use crate::fingerprint::hash_text;
 use crate::place::Place;
 use crate::property::Response;
 use crate::resolver::read_text;
@@ -15,6 +16,9 @@ use crate::resolver::read_text;
 pub struct PredictSettings {
     /// The file of the chain, as written; relative to the policy.
     pub chain: Option<Text>,
+    /// A hash of that file as it was when the policy was loaded, so that another chain makes another policy; none if it could
+    /// not be read.
+    pub chain_hash: Option<Text>,
     /// Where forecasts come from: the chain first, since it makes no calls.
     pub by: Vec<ForecastSource>,
     /// How many actions of the agent to look ahead.
@@ -30,6 +34,8 @@ pub struct PredictSettings {
     pub intervene: Vec<Intervention>,
     /// How many other replies are asked for at most.
     pub candidates: u32,
+    /// Whether other replies are asked for one by one, until one is not risky; else all at once, and the best is taken.
+    pub one_by_one: bool,
     /// How many plans the model is asked for at most, to score one reply.
     pub samples: u32,
     /// How many replies and plans are asked for in one session at most.
@@ -78,13 +84,23 @@ impl PredictSettings {
         })
     }
 
+    /// Returns the path of the chain; none if it names none.
+    pub fn chain_path(&self) -> Option<PathBuf> {
+        let folder = Path::new(&*self.place.file).parent().unwrap_or(Path::new(""));
+        self.chain.as_ref().map(|chain| folder.join(chain.as_str()))
+    }
+
     /// Reads the file of the chain. An error says what to do.
     pub fn read_chain(&self) -> Result<String, String> {
-        let folder = Path::new(&*self.place.file).parent().unwrap_or(Path::new(""));
-        let path = folder.join(self.chain.as_deref().unwrap_or_default());
+        let path = self.chain_path().unwrap_or_default();
         read_text(&path).map_err(|why| {
             format!("cannot read the chain {}: {why}\nhint: `lictor learn chain` writes one", path.display())
         })
+    }
+
+    /// Returns a hash of the file of the chain; none if it cannot be read.
+    pub(crate) fn hash_chain(&self) -> Option<Text> {
+        read_text(&self.chain_path()?).ok().map(|text| hash_text(&text).into())
     }
 }
 

@@ -150,7 +150,7 @@ fn make_predictor(judge: &Judge, chain: &Chain, question: &ForecastQuestion) -> 
     };
     let properties = match &question.properties {
         Some(ids) => ids.iter().map(find).collect::<Result<Vec<usize>, String>>()?,
-        None => judge.predictable_properties(&chain.0),
+        None => judge.predictable_properties(&chain.0).0,
     };
     if properties.is_empty() {
         return Err("no property of the policy can be forecast by this chain\n  hint: learn it with this policy".into());

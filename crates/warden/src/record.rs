@@ -247,7 +247,8 @@ fn describe_answer(answer: &Answer) -> Json {
 /// Returns the forecast that objects to a call.
 fn describe_forecast(forecast: &ForecastObjection) -> Json {
     let risk = forecast.score.map(|score| json!({"chance": score.chance, "most": score.most}));
-    json!({"response": forecast.response.name(), "risk": risk, "within": forecast.within})
+    let at_risk: Vec<&str> = forecast.properties.iter().map(|property| property.id.as_str()).collect();
+    json!({"response": forecast.response.name(), "risk": risk, "within": forecast.within, "at_risk": at_risk})
 }
 
 fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {

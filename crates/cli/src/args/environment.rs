@@ -21,6 +21,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     parsed.map_err(|error| name_variable(error, &command, &arguments))
 }
 
+/// The variable that holds the control key of a gateway. It is no option: a key does not belong on a command line.
+pub(crate) const CONTROL_KEY_VARIABLE: &str = "LICTOR_CONTROL_KEY";
+
 /// Returns the names among these that look like options of a command but are none, such as a misspelt `LICTOR_UPSTREM`.
 pub(crate) fn find_unknown_variables(command: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let args = Args::command();
@@ -30,8 +33,9 @@ pub(crate) fn find_unknown_variables(command: &str, names: impl Iterator<Item = 
         .flat_map(Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str())
         .collect();
+    let is_known = |name: &str| known.contains(&name) || name == CONTROL_KEY_VARIABLE;
     let mut unknown: Vec<String> =
-        names.filter(|name| name.starts_with("LICTOR_") && !known.contains(&name.as_str())).collect();
+        names.filter(|name| name.starts_with("LICTOR_") && !is_known(name.as_str())).collect();
     unknown.sort_unstable();
     unknown
 }
@@ -71,7 +75,7 @@ mod tests {
 
     #[test]
     fn misspelt_variables_are_found() {
-        let names = ["LICTOR_UPSTREM", "LICTOR_UPSTREAM", "PATH"].map(str::to_owned);
+        let names = ["LICTOR_UPSTREM", "LICTOR_UPSTREAM", "LICTOR_CONTROL_KEY", "PATH"].map(str::to_owned);
         assert_eq!(find_unknown_variables("serve", names.into_iter()), ["LICTOR_UPSTREM"]);
     }
 

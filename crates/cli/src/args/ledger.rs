@@ -112,6 +112,15 @@ pub(crate) enum LogCommand {
         #[arg(long, value_enum, default_value_t = Listing::Text)]
         format: Listing,
     },
+    /// Sum up what forecasts led to: reminders, replaced replies, stopped calls, and what they cost
+    Interventions {
+        #[arg(value_name = "LOG")]
+        log: PathBuf,
+
+        /// Output format
+        #[arg(long, value_enum, default_value_t = Listing::Text)]
+        format: Listing,
+    },
     /// Prove that a record is in the tree, or with --since that the tree continues an older one
     Proof {
         #[arg(value_name = "LOG")]

@@ -49,9 +49,16 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
         writeln!(out, "{problem}\n")?;
     }
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
-    if let Err(problem) = Foresight::open(&judge, &policy) {
-        writeln!(out, "{problem}\n")?;
-        unusable.push(*problem);
+    match Foresight::open(&judge, &policy) {
+        Ok(foresight) => {
+            for reason in foresight.iter().flat_map(Foresight::left_out) {
+                writeln!(out, "note: {reason}\n")?;
+            }
+        }
+        Err(problem) => {
+            writeln!(out, "{problem}\n")?;
+            unusable.push(*problem);
+        }
     }
     let mut is_unread = false;
     if !logs.is_empty() {

@@ -7,7 +7,7 @@ use lictor::audit::{AuditOptions, sessions};
 use lictor::judge::Judge;
 
 use crate::args::LearnChainArgs;
-use crate::commands::audit::format;
+use crate::commands::audit::{complain_without_events, format};
 use crate::exit::Outcome;
 use crate::ledger_log;
 use crate::policies;
@@ -16,7 +16,7 @@ use crate::policies;
 pub(crate) fn run(args: &LearnChainArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options)?;
+    let sessions = sessions(&inputs, &options).inspect_err(complain_without_events)?;
     let policy = policies::load(Some(&args.policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     let chain = judge.learn_chain(sessions.iter().map(|(_, events)| &events[..]))?;

@@ -10,7 +10,7 @@ use lictor::json::Text;
 use lictor_label::learnt::{FactEvaluation, LabelExample, LabelModel, LearnOptions, collect_text, evaluate_held_out};
 
 use crate::args::LearnLabelsArgs;
-use crate::commands::audit::format;
+use crate::commands::audit::{complain_without_events, format};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::ledger_log;
@@ -20,7 +20,7 @@ use crate::policies;
 pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options)?;
+    let sessions = sessions(&inputs, &options).inspect_err(complain_without_events)?;
     let facts = choose_facts(args, &sessions)?;
     let examples = collect_examples(&sessions, &facts);
     let stem = args.output.file_stem().map(|stem| stem.to_string_lossy().into_owned());

@@ -1,5 +1,6 @@
 //! `lictor log`: creates, shows and maintains a ledger.
 
+mod interventions;
 mod show;
 
 use std::io::Write;
@@ -21,6 +22,11 @@ pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome
             // A folder without a ledger must not look like an empty ledger.
             reader.first_key()?;
             show::run(&reader, *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
+        }
+        LogCommand::Interventions { log, format } => {
+            let reader = Reader::open(log);
+            reader.first_key()?;
+            interventions::run(&reader, *format, out)?;
         }
         LogCommand::Proof { log, index, since, size } => proof(log, *index, *since, *size, out)?,
         LogCommand::Export { log } => out.write_all(Reader::open(log).checkpoints()?.as_bytes())?,

@@ -11,7 +11,7 @@ use lictor::policy::{History, Policy};
 use lictor::predict::{Chain, ForecastScores, LeadTime, Outlook, Predictor, ScoredForecast, Step};
 
 use crate::args::PredictArgs;
-use crate::commands::audit::format;
+use crate::commands::audit::{complain_without_events, format};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::ledger_log;
@@ -36,7 +36,7 @@ struct Series {
 pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
     let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options)?;
+    let sessions = sessions(&inputs, &options).inspect_err(complain_without_events)?;
     let policy = policies::load(Some(&args.policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     let text = std::fs::read_to_string(&args.chain)

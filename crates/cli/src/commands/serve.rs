@@ -6,18 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
-use lictor::policy::{Mode, Policy, Response};
+use lictor::policy::{Mode, Policy, PredictSettings, Response};
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
 use lictor_ledger::Reader;
 use lictor_logic::Span;
 
-use crate::args::{ApprovalsArgs, ServeArgs, find_unknown_variables};
+use crate::args::{ApprovalsArgs, CONTROL_KEY_VARIABLE, ServeArgs, find_unknown_variables};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::{policies, wardens};
-
-/// The variable with the control key of the gateway.
-const CONTROL_KEY_VARIABLE: &str = "LICTOR_CONTROL_KEY";
 
 /// The shortest control key; shorter ones could be guessed.
 const MIN_CONTROL_KEY_CHARACTERS: usize = 16;
@@ -210,7 +207,9 @@ fn address(option: &str, text: &str) -> anyhow::Result<Uri> {
 
 /// Returns the files of a policy.
 fn files(policy: &Policy) -> Vec<PathBuf> {
-    policy.sources.iter().map(|source| PathBuf::from(&*source.file)).filter(|path| path.is_file()).collect()
+    let sources = policy.sources.iter().map(|source| PathBuf::from(&*source.file));
+    let chain = policy.predict.as_ref().and_then(PredictSettings::chain_path);
+    sources.chain(chain).filter(|path| path.is_file()).collect()
 }
 
 /// Lists the pending approvals, or answers one.

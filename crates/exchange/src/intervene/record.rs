@@ -1,7 +1,9 @@
 //! The record of an intervention: what was foreseen, what was asked for, what was taken, and what it cost.
 
+use lictor_json::Text;
+use lictor_judge::guard::ReplyScores;
 use lictor_policy::{ForecastSource, Intervention, PredictSettings};
-use lictor_predict::{Score, ThresholdSide};
+use lictor_predict::ThresholdSide;
 use serde_json::{Map, Value, json};
 
 use super::budget::CallBudget;
@@ -14,6 +16,8 @@ pub(super) struct InterventionRecord {
     /// Whether the scores come from plans of the model.
     pub(super) is_sampled: bool,
     pub(super) original: ReplyRisk,
+    /// The properties that the reply puts at risk, by the chain.
+    pub(super) at_risk: Vec<(Text, f64)>,
     pub(super) candidates: Vec<(Intervention, ReplyRisk)>,
     /// How many candidates were received, and how many of them were left out because they equal another reply.
     pub(super) received: usize,
@@ -43,12 +47,30 @@ fn write_risk(risk: &ReplyRisk) -> Value {
     written
 }
 
+fn write_at_risk(at_risk: &[(Text, f64)]) -> Value {
+    at_risk.iter().map(|(property, chance)| json!({"property": property.as_str(), "chance": chance})).collect()
+}
+
 impl Life {
     /// Returns the record of a reminder that is added to a request, with the forecast before the reply.
-    pub(crate) fn reminder_record(&self, plan: &PredictSettings, score: Option<Score>) -> Map<String, Value> {
-        let mut record = self.begin_record(plan, "request");
-        record.insert("original".into(), write_risk(&ReplyRisk { score, ..ReplyRisk::default() }));
+    pub(crate) fn reminder_record(&self, plan: &PredictSettings, scored: &ReplyScores) -> Map<String, Value> {
+        let mut record = self.forecast_record(plan, "request", scored);
         record.insert("by".into(), json!(Intervention::Inject.name()));
+        record
+    }
+
+    /// Returns the record of a forecast that changes nothing, in shadow mode.
+    pub(crate) fn shadow_record(&self, plan: &PredictSettings, at: &str, scored: &ReplyScores) -> Map<String, Value> {
+        let mut record = self.forecast_record(plan, at, scored);
+        record.insert("shadow".into(), json!(true));
+        record
+    }
+
+    fn forecast_record(&self, plan: &PredictSettings, at: &str, scored: &ReplyScores) -> Map<String, Value> {
+        let mut record = self.begin_record(plan, at);
+        let score = scored.scores.first().copied().flatten();
+        record.insert("original".into(), write_risk(&ReplyRisk { score, ..ReplyRisk::default() }));
+        record.insert("at_risk".into(), write_at_risk(&scored.at_risk));
         record
     }
 
@@ -89,6 +111,7 @@ impl Life {
         }
         add("side", json!(side));
         add("original", write_risk(&intervention.original));
+        add("at_risk", write_at_risk(&intervention.at_risk));
         add("candidates", each.collect());
         if intervention.equal > 0 {
             add("equal", json!(intervention.equal));

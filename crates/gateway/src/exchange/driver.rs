@@ -29,7 +29,7 @@ use crate::clock::now;
 use crate::error_response::ErrorResponse;
 use crate::identity::{Origin, SessionKey};
 use crate::sessions::{Presence, StoredMemory, Turn};
-use crate::telemetry::{Outcome, Span};
+use crate::telemetry::{DecisionSpan, Outcome, Span, SpanSubject};
 use crate::unavailable::Unavailable;
 use crate::waiting::WaitingCall;
 
@@ -160,6 +160,10 @@ impl HttpExchange {
                 match record.get("type").and_then(serde_json::Value::as_str) {
                     // It becomes part of the record of the exchange.
                     Some("steered") => self.account.is_steered(record),
+                    Some("intervention") => {
+                        self.add_intervention_span(&driver.session, &record);
+                        self.gateway.judges.note(tenant, record).await?;
+                    }
                     _ => self.gateway.judges.note(tenant, record).await?,
                 }
                 Ok(StepResult::Done)
@@ -235,6 +239,7 @@ impl HttpExchange {
         metrics.streams_held.fetch_add(counts.streams_held - before.streams_held, Ordering::Relaxed);
         metrics.forecast_asked.fetch_add(counts.forecast_asked - before.forecast_asked, Ordering::Relaxed);
         metrics.forecast_stopped.fetch_add(counts.forecast_stopped - before.forecast_stopped, Ordering::Relaxed);
+        metrics.forecasts_missing.fetch_add(counts.forecasts_missing - before.forecasts_missing, Ordering::Relaxed);
         metrics.obligations_told.fetch_add(counts.obligations_told - before.obligations_told, Ordering::Relaxed);
         metrics.tools_removed.fetch_add(counts.tools_removed - before.tools_removed, Ordering::Relaxed);
         metrics.tools_named.fetch_add(counts.tools_named - before.tools_named, Ordering::Relaxed);
@@ -375,10 +380,7 @@ impl HttpExchange {
         if about.is_empty() {
             return;
         }
-        let parent = self.head.headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(|value| {
-            let mut parts = value.split('-').skip(1);
-            Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
-        });
+        let parent = self.trace_parent();
         let policy = self.gateway.judges.active().name.to_string();
         for ((kind, id), decision) in about.into_iter().zip(decisions) {
             let properties = decision.objections.iter().map(|objection| objection.property.id.to_string());
@@ -386,15 +388,41 @@ impl HttpExchange {
                 parent: parent.clone(),
                 from: from.0,
                 to: now().0,
-                is_input,
-                kind,
-                id,
-                action: decision.action,
-                properties: properties.collect(),
                 policy: policy.clone(),
                 session: session.to_owned(),
+                subject: SpanSubject::Decision(DecisionSpan {
+                    is_input,
+                    kind,
+                    id,
+                    action: decision.action,
+                    properties: properties.collect(),
+                }),
             });
         }
+    }
+
+    /// Adds the span of an intervention, which took as long as its record says.
+    fn add_intervention_span(&self, session: &str, record: &serde_json::Map<String, serde_json::Value>) {
+        if !self.gateway.spans.are_wanted() {
+            return;
+        }
+        let milliseconds = record.get("milliseconds").and_then(serde_json::Value::as_i64).unwrap_or_default();
+        let to = now().0;
+        self.gateway.spans.add(Span {
+            parent: self.trace_parent(),
+            from: to.saturating_sub(milliseconds.saturating_mul(1_000_000)),
+            to,
+            policy: self.gateway.judges.active().name.to_string(),
+            session: session.to_owned(),
+            subject: SpanSubject::Intervention(Box::new(record.clone())),
+        });
+    }
+
+    /// Returns the trace of the request and the span that sent it, if it names them.
+    fn trace_parent(&self) -> Option<(String, String)> {
+        let header = self.head.headers.get("traceparent")?.to_str().ok()?;
+        let mut parts = header.split('-').skip(1);
+        Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
     }
 
     /// Waits until reviewers have answered, for as long as an exchange may stay open.

@@ -135,6 +135,7 @@ pub(crate) struct Metrics {
     pub(crate) streams_held: AtomicU64,
     pub(crate) forecast_asked: AtomicU64,
     pub(crate) forecast_stopped: AtomicU64,
+    pub(crate) forecasts_missing: AtomicU64,
     /// Open obligations that models were told of, and tools that requests lost or that were named as unavailable.
     pub(crate) obligations_told: AtomicU64,
     pub(crate) tools_removed: AtomicU64,
@@ -264,6 +265,12 @@ impl Metrics {
                 "counter",
                 "Calls that wait for a reviewer because of a bad forecast.",
                 &self.forecast_asked,
+            ),
+            (
+                "forecasts_missing_total",
+                "counter",
+                "Forecasts that could not be made, because the session is unlike what the chain was learnt from.",
+                &self.forecasts_missing,
             ),
             ("forecast_stopped_total", "counter", "Calls blocked because of a bad forecast.", &self.forecast_stopped),
             ("obligations_told_total", "counter", "Open obligations that models were told of.", &self.obligations_told),

@@ -1,4 +1,4 @@
-//! Spans of decisions for OpenTelemetry, with the semantic conventions proposed for guardrails of generative AI.
+//! Spans of decisions and interventions for OpenTelemetry, with the semantic conventions proposed for guardrails of generative AI.
 //!
 //! They are sent in batches to a collector, as JSON over HTTP. If the collector is slow or unreachable, spans are
 //! dropped; no exchange waits.
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 use lictor_judge::guard::Action;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::Metrics;
@@ -21,7 +21,7 @@ use crate::upstream::Upstream;
 const MAX_BUFFERED_SPANS: usize = 2048;
 const SPANS_AT_ONCE: usize = 256;
 
-/// One decision.
+/// A decision, or an intervention.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     /// The trace of the request, if it has one: trace id and parent.
@@ -29,6 +29,22 @@ pub(crate) struct Span {
     /// Start and end, in nanoseconds since 1970.
     pub(crate) from: i64,
     pub(crate) to: i64,
+    pub(crate) policy: String,
+    pub(crate) session: String,
+    pub(crate) subject: SpanSubject,
+}
+
+/// What a span is about.
+#[derive(Clone, Debug)]
+pub(crate) enum SpanSubject {
+    Decision(DecisionSpan),
+    /// An intervention, as it is recorded.
+    Intervention(Box<Map<String, Value>>),
+}
+
+/// One decision.
+#[derive(Clone, Debug)]
+pub(crate) struct DecisionSpan {
     /// Whether the event is of the request, rather than of the reply.
     pub(crate) is_input: bool,
     pub(crate) kind: String,
@@ -36,8 +52,6 @@ pub(crate) struct Span {
     pub(crate) action: Action,
     /// The properties that objected.
     pub(crate) properties: Vec<String>,
-    pub(crate) policy: String,
-    pub(crate) session: String,
 }
 
 /// A sender of spans.
@@ -102,8 +116,34 @@ fn span(span: &Span) -> Value {
     let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     let (own, trace) = random.split_at(8);
     let (trace, parent) = span.parent.clone().unwrap_or_else(|| (hex(trace), String::new()));
-    let (verdict, action) = match span.action {
-        Action::Forward if span.properties.is_empty() => ("allow", "allow"),
+    let (name, about, events) = match &span.subject {
+        SpanSubject::Decision(decision) => {
+            ("run_guardrail lictor", describe_decision(decision), list_findings(span, decision))
+        }
+        SpanSubject::Intervention(record) => ("intervene lictor", describe_intervention(record), Vec::new()),
+    };
+    let mut attributes = vec![
+        text("gen_ai.guardrail.component.name", "lictor"),
+        text("gen_ai.guardrail.security.policy.id", &span.policy),
+        text("gen_ai.conversation.id", &span.session),
+    ];
+    attributes.extend(about);
+    json!({
+        "traceId": trace,
+        "spanId": hex(own),
+        "parentSpanId": parent,
+        "name": name,
+        "kind": 1,
+        "startTimeUnixNano": span.from.to_string(),
+        "endTimeUnixNano": span.to.to_string(),
+        "attributes": attributes,
+        "events": events,
+    })
+}
+
+fn describe_decision(decision: &DecisionSpan) -> Vec<Value> {
+    let (verdict, action) = match decision.action {
+        Action::Forward if decision.properties.is_empty() => ("allow", "allow"),
         Action::Forward => ("audit", "audit"),
         Action::Steer => ("warn", "allow"),
         Action::Redact => ("modify", "modify"),
@@ -112,40 +152,53 @@ fn span(span: &Span) -> Value {
     };
     let mut attributes = vec![
         text("gen_ai.operation.name", "run_guardrail"),
-        text("gen_ai.guardrail.component.name", "lictor"),
-        text("gen_ai.guardrail.target.type", if span.is_input { "input" } else { "output" }),
-        text("gen_ai.guardrail.target.subtype", &span.kind),
+        text("gen_ai.guardrail.target.type", if decision.is_input { "input" } else { "output" }),
+        text("gen_ai.guardrail.target.subtype", &decision.kind),
         text("gen_ai.guardrail.verdict.type", verdict),
         text("gen_ai.guardrail.action.type", action),
-        text("gen_ai.guardrail.security.policy.id", &span.policy),
-        text("gen_ai.conversation.id", &span.session),
     ];
-    attributes.extend(span.id.as_ref().map(|id| text("gen_ai.guardrail.target.id", id)));
-    let events: Vec<Value> = span
-        .properties
-        .iter()
-        .map(|property| {
-            json!({
-                "timeUnixNano": span.to.to_string(),
-                "name": "gen_ai.guardrail.security.finding",
-                "attributes": [
-                    text("gen_ai.guardrail.security.policy.id", &span.policy),
-                    text("gen_ai.guardrail.security.policy.rule.id", property),
-                ],
-            })
+    attributes.extend(decision.id.as_ref().map(|id| text("gen_ai.guardrail.target.id", id)));
+    attributes
+}
+
+fn list_findings(span: &Span, decision: &DecisionSpan) -> Vec<Value> {
+    let finding = |property: &String| {
+        json!({
+            "timeUnixNano": span.to.to_string(),
+            "name": "gen_ai.guardrail.security.finding",
+            "attributes": [
+                text("gen_ai.guardrail.security.policy.id", &span.policy),
+                text("gen_ai.guardrail.security.policy.rule.id", property),
+            ],
         })
-        .collect();
-    json!({
-        "traceId": trace,
-        "spanId": hex(own),
-        "parentSpanId": parent,
-        "name": "run_guardrail lictor",
-        "kind": 1,
-        "startTimeUnixNano": span.from.to_string(),
-        "endTimeUnixNano": span.to.to_string(),
-        "attributes": attributes,
-        "events": events,
-    })
+    };
+    decision.properties.iter().map(finding).collect()
+}
+
+/// The conventions have no words for forecasts, so these are our own: the names of the record.
+fn describe_intervention(record: &Map<String, Value>) -> Vec<Value> {
+    let mut attributes = vec![json!({
+        "key": "lictor.intervention.replaced",
+        "value": {"boolValue": record.get("taken").is_some_and(Value::is_number)},
+    })];
+    let named = |key: &str| format!("lictor.intervention.{key}");
+    for key in ["at", "by", "method", "side", "exhausted"] {
+        attributes.extend(record.get(key).and_then(Value::as_str).map(|value| text(&named(key), value)));
+    }
+    for key in ["calls", "tokens"] {
+        let count = record.get(key).and_then(Value::as_u64);
+        // Integers are strings in this format.
+        attributes.extend(count.map(|count| json!({"key": named(key), "value": {"intValue": count.to_string()}})));
+    }
+    for key in ["chance", "most"] {
+        let risk = record.get("original").and_then(|risk| risk.get(key)).and_then(Value::as_f64);
+        attributes.extend(risk.map(|risk| json!({"key": named(key), "value": {"doubleValue": risk}})));
+    }
+    let at_risk = record.get("at_risk").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let properties = at_risk.iter().filter_map(|risk| risk.get("property")?.as_str());
+    let listed: Vec<Value> = properties.map(|property| json!({"stringValue": property})).collect();
+    attributes.push(json!({"key": named("at_risk"), "value": {"arrayValue": {"values": listed}}}));
+    attributes
 }
 
 fn text(key: &str, value: &str) -> Value {

@@ -1,7 +1,7 @@
 //! Interventions over HTTP: what the ledger, the metrics and the list of approvals say about them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hyper::Method;
 use lictor_wire::Api;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::crossing::{saying, told};
 use crate::vendor::{Say, call, path, request, text};
-use crate::world::{Model, of_type, plan};
+use crate::world::{Model, Play, of_type, plan};
 
 /// Returns a policy that forecasts by a chain: after `open_shell`, `drop` mostly follows.
 fn policy(predict: &str) -> String {
@@ -53,6 +53,7 @@ async fn asking_forecast_is_recorded_counted_and_listed() {
         assert_eq!(asked.len(), 1);
         assert_eq!(asked[0]["forecast"]["response"], "ask");
         assert!(asked[0]["forecast"]["risk"]["chance"].as_f64().unwrap() > 0.6, "{}", asked[0]);
+        assert_eq!(asked[0]["forecast"]["at_risk"], json!(["no-drop"]));
     }
 }
 
@@ -128,4 +129,76 @@ async fn held_candidate_over_limit_is_dropped() {
     let records = world.end().await;
     let intervention = of_type(&records, "intervention")[0];
     assert_eq!((&intervention["taken"], &intervention["candidates"][0]["risk"]), (&json!(1), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shadow_mode_records_forecasts_and_asks_nothing() {
+    for (api, streams) in every_interface() {
+        let model = saying(vec![call("c", "open_shell", json!({}))]).await;
+        let mut watching = plan(&model, &policy("risk: 0.3, intervene: [inject, resample]"));
+        watching.config.shadow = true;
+        let world = watching.start().await;
+        let got = world.post(path(api), "s", &request(api, "Tidy up.", streams)).await;
+        assert!(got.text().contains("open_shell"), "{api:?} {}", got.text());
+        assert_eq!(model.seen().len(), 1, "{api:?}: no other reply is asked for");
+        assert!(!model.seen()[0].json().to_string().contains("Archive it."), "{api:?}: the request is as it came");
+        let records = world.end().await;
+        let noted = of_type(&records, "intervention");
+        assert_eq!(noted.len(), 1, "{api:?} {streams}");
+        assert_eq!((&noted[0]["shadow"], &noted[0]["at_risk"][0]["property"]), (&json!(true), &json!("no-drop")));
+        assert_eq!(noted[0]["at"], if streams { "request" } else { "reply" });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_forecasts_are_counted() {
+    let model = saying(vec![call("c", "never_seen_before", json!({}))]).await;
+    let world = plan(&model, &policy("risk: 0.3, intervene: [resample]")).start().await;
+    for turn in 0..8 {
+        let mut asked = request(Api::Chat, "Tidy up.", false);
+        for _ in 0..turn * 3 {
+            let calls =
+                json!([{"id": "c", "type": "function", "function": {"name": "never_seen_before", "arguments": "{}"}}]);
+            asked["messages"].as_array_mut().unwrap().extend([
+                json!({"role": "assistant", "content": null, "tool_calls": calls}),
+                json!({"role": "tool", "tool_call_id": "c", "content": "done"}),
+            ]);
+        }
+        world.post(path(Api::Chat), "s", &asked).await;
+    }
+    assert!(world.figure("lictor_forecasts_missing_total").await > 0);
+    assert_eq!(world.figure("lictor_candidates_total").await, 0, "without a forecast nothing is replaced");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interventions_have_spans() {
+    let spans: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let taken = Arc::clone(&spans);
+    let collector = Model::start(move |seen| {
+        let batch = seen.json()["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
+        taken.lock().unwrap().extend(batch);
+        Play::json("{}")
+    })
+    .await;
+    let shell = vec![call("a", "open_shell", json!({}))];
+    let model = saying_in_turn(vec![shell, vec![call("b", "open_console", json!({}))]]).await;
+    let mut traced = plan(&model, &policy("risk: 0.3, intervene: [resample], candidates: 1"));
+    traced.config.collector = Some(format!("http://{}", collector.address).parse().unwrap());
+    let world = traced.start().await;
+    world.post(path(Api::Chat), "s", &request(Api::Chat, "Tidy up.", false)).await;
+    let find = || spans.lock().unwrap().iter().find(|span| span["name"] == "intervene lictor").cloned();
+    while find().is_none() {
+        tokio::task::yield_now().await;
+    }
+    let listed = find().unwrap()["attributes"].clone();
+    let value = |key: &str| {
+        let named = format!("lictor.intervention.{key}");
+        listed.as_array().unwrap().iter().find(|it| it["key"] == named.as_str()).map(|it| it["value"].clone()).unwrap()
+    };
+    assert_eq!(value("replaced"), json!({"boolValue": true}));
+    assert_eq!(value("calls"), json!({"intValue": "1"}));
+    assert_eq!(value("at_risk"), json!({"arrayValue": {"values": [{"stringValue": "no-drop"}]}}));
+    assert!(value("chance")["doubleValue"].as_f64().unwrap() > 0.3);
+    world.end().await;
 }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use lictor_logic::Value;
 
 use super::{Action, Cause, Decision, ForecastObjection, Objection, Redaction};
+use crate::property_text::{describe_property, sentence};
 use lictor_event::Kind;
 use lictor_json::Json;
 use lictor_policy::Response;
@@ -66,12 +67,12 @@ fn describe_forecast(forecast: &ForecastObjection) -> Vec<String> {
     let mut lines = vec![match forecast.score {
         Some(score) => {
             let percent = score.chance * 100.0;
-            format!("It is likely to lead to a violation within {within} actions ({percent:.0} %). Take another way:")
+            format!("The forecast is {percent:.0} % that a rule is violated within {within} actions. Mind these rules:")
         }
         None => "Nothing is known of where this step leads. Take a way that is known to keep these rules:".to_owned(),
     }];
     for property in forecast.properties.iter().take(MAX_RULES) {
-        lines.push(format!("- {}", sentence(property.remedy.as_ref().unwrap_or(&property.says))));
+        lines.push(format!("- {}", describe_property(property)));
     }
     lines
 }
@@ -127,10 +128,4 @@ fn blocked(decision: &Decision, without: &[String]) -> String {
         }
         (true, None) => "This step was not carried out.".to_owned(),
     }
-}
-
-/// Returns the text with a full stop at its end.
-fn sentence(text: &str) -> String {
-    let text = text.trim();
-    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
 }

@@ -90,7 +90,7 @@ fn forecast(line: &Json, judge: &Judge) -> ForecastObjection {
     };
     let names: Vec<&str> =
         line.get("properties").and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str).collect();
-    let is_named = |property: &&Arc<Property>| names.contains(&property.id.as_str());
+    let find = |name: &&str| judge.properties().iter().find(|property| property.id == **name).cloned();
     ForecastObjection {
         response: named(line.text("response"), RESPONSES, Response::name).unwrap_or(Response::Block),
         score: number("chance").zip(number("most")).map(|(chance, most)| Score { most, chance }),
@@ -99,7 +99,7 @@ fn forecast(line: &Json, judge: &Judge) -> ForecastObjection {
             .and_then(Json::as_i64)
             .and_then(|within| u32::try_from(within).ok())
             .unwrap_or_default(),
-        properties: judge.properties().iter().filter(is_named).cloned().collect(),
+        properties: names.iter().filter_map(find).collect(),
     }
 }
 

@@ -5,6 +5,7 @@ use lictor_json::Text;
 use lictor_predict::Score;
 
 use super::Guard;
+use crate::foresight::ReplyOutlook;
 
 /// The scores of possible replies.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,9 @@ pub struct ReplyScores {
     pub scores: Vec<Option<Score>>,
     /// For each reply whether one of its own events violates a property that is forecast.
     pub violations: Vec<bool>,
+    /// The properties that the first reply puts at risk, and how likely each is violated, the most likely first; none if
+    /// that reply is not risky, or the forecast is not by a chain.
+    pub at_risk: Vec<(Text, f64)>,
     /// What to mind, for a model that is asked again.
     pub advice: String,
 }
@@ -24,7 +28,8 @@ impl Guard {
     pub fn score(&mut self, session: &str, replies: &[Vec<Event>]) -> ReplyScores {
         let Some(mut foresight) = self.decider.foresight.take() else {
             let violations = vec![false; replies.len()];
-            return ReplyScores { scores: vec![None; replies.len()], violations, advice: String::new() };
+            let scores = vec![None; replies.len()];
+            return ReplyScores { scores, violations, at_risk: Vec::new(), advice: String::new() };
         };
         let name = Text::from(session);
         let mut begun = None;
@@ -33,10 +38,14 @@ impl Guard {
             None => &*begun.insert(self.decider.begin(&name)),
         };
         let judge = &mut self.decider.judge;
-        let (violations, scores) =
-            replies.iter().map(|events| foresight.score(judge, &guarded.session, events)).unzip();
-        let advice = foresight.advice(judge);
+        let outlooks: Vec<ReplyOutlook> =
+            replies.iter().map(|events| foresight.look_behind(judge, &guarded.session, events)).collect();
+        let risks = outlooks.first().map(|first| foresight.find_risks(judge, first)).unwrap_or_default();
+        let advice = foresight.advice(judge, &risks);
         self.decider.foresight = Some(foresight);
-        ReplyScores { scores, violations, advice }
+        let at_risk = risks.into_iter().map(|(property, chance)| (property.id.clone(), chance)).collect();
+        let scores = outlooks.iter().map(|outlook| outlook.score).collect();
+        let violations = outlooks.iter().map(|outlook| !outlook.violated.is_empty()).collect();
+        ReplyScores { scores, violations, at_risk, advice }
     }
 }

@@ -9,6 +9,7 @@ use lictor_event::write_time;
 use lictor_json::Json;
 
 use super::{Obligation, SettlingFact, UnavailableCall};
+use crate::property_text::sentence;
 
 /// How many obligations, and how many calls, are listed.
 const MAX_ENTRIES: usize = 12;
@@ -132,12 +133,6 @@ fn find_closing_quote(text: &str, begin: usize) -> Option<usize> {
 fn is_word(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '+' | ':' | '/' | '#');
     !text.is_empty() && text.chars().count() <= MAX_VALUE_CHARACTERS && text.chars().all(is_part)
-}
-
-/// Returns the text in one line, with a full stop at its end.
-fn sentence(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
 }
 
 fn shorten(line: &str) -> String {

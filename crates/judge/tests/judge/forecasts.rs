@@ -45,8 +45,8 @@ fn forecast_stops_risky_call_and_says_why() {
     assert!(forecast.response == Response::Block && score.chance > 0.8 && score.most >= score.chance, "{score:?}");
     assert!(decision.objections.is_empty(), "no property is violated yet");
     let message = decision.message.as_deref().unwrap();
-    let percent = format!("({:.0} %)", score.chance * 100.0);
-    for wanted in ["not carried out", "likely to lead to a violation within 2 actions", &percent, "- Archive it."] {
+    let percent = format!("is {:.0} %", score.chance * 100.0);
+    for wanted in ["not carried out", "a rule is violated within 2 actions", &percent, "Archive it."] {
         assert!(message.contains(wanted), "{wanted} in {message}");
     }
     let decision = guard.decide(call("open_console"), None);

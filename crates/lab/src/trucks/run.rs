@@ -45,16 +45,19 @@ pub enum Strategy {
     Inject,
     /// The model is asked five more times.
     Resample,
+    /// The model is asked up to five more times, until a reply is not risky.
+    OneByOne,
     /// A more careful model is asked once.
     Switch,
 }
 
 impl Strategy {
     /// All of them, with their names in tables.
-    pub const ALL: [(Strategy, &'static str); 4] = [
+    pub const ALL: [(Strategy, &'static str); 5] = [
         (Strategy::None, "none"),
         (Strategy::Inject, "inject"),
         (Strategy::Resample, "resample"),
+        (Strategy::OneByOne, "one-by-one"),
         (Strategy::Switch, "switch"),
     ];
 
@@ -65,13 +68,16 @@ impl Strategy {
 
     /// Returns the policy for it. `chain` is the name of the chain's file.
     pub fn policy(self, threshold: f64, chain: &str) -> String {
-        if self == Strategy::None {
-            return POLICY.to_owned();
-        }
+        let way = match self {
+            Strategy::None => return POLICY.to_owned(),
+            Strategy::Inject => "intervene: [inject]".to_owned(),
+            Strategy::Resample => "intervene: [resample]".to_owned(),
+            Strategy::OneByOne => "intervene: [resample]\n  one_by_one: true".to_owned(),
+            Strategy::Switch => format!("intervene: [switch]\n  model: {CAREFUL_MODEL}"),
+        };
         format!(
-            "{POLICY}predict:\n  chain: {chain}\n  within: {WITHIN}\n  risk: {threshold}\n  hold: {HOLD}\n  \
-             intervene: [{}]\n  candidates: {CANDIDATES}\n  session_calls: {SESSION_CALLS}\n  model: {CAREFUL_MODEL}\n",
-            self.name()
+            "{POLICY}predict:\n  chain: {chain}\n  within: {WITHIN}\n  risk: {threshold}\n  hold: {HOLD}\n  {way}\n  \
+             candidates: {CANDIDATES}\n  session_calls: {SESSION_CALLS}\n"
         )
     }
 }

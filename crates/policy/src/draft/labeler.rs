@@ -193,7 +193,7 @@ impl PolicyReader<'_> {
         let span = count.parse::<u64>().ok().zip(size).and_then(|(count, size)| count.checked_mul(size));
         if span.is_none_or(|span| span == 0) {
             let hint = Some("write a number and a unit: `500ms`, `2s`, `1m`".to_owned());
-            self.report_error(node.span.clone(), "policy.labeler", format!("{what} is no duration: `{text}`"), hint);
+            self.report_error(node.span.clone(), "policy.type", format!("{what} is no duration: `{text}`"), hint);
             return None;
         }
         span.map(Span)

@@ -3,7 +3,7 @@
 use lictor_json::Json;
 use lictor_logic::Chance;
 
-use crate::policy_reader::PolicyReader;
+use crate::policy_reader::{Fields, PolicyReader};
 use crate::predict::{ForecastSource, Intervention, PredictSettings, Undecided};
 use crate::yaml::{Content, YamlNode};
 
@@ -24,7 +24,7 @@ const MAX_TOKENS: i64 = 1_000_000_000;
 
 const EXAMPLE: &str = "such as `predict: {chain: chain.json, within: 3, risk: 0.3, intervene: [resample]}`";
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "chain",
     "by",
     "within",
@@ -33,6 +33,7 @@ const KEYS: [&str; 15] = [
     "undecided",
     "intervene",
     "candidates",
+    "one_by_one",
     "samples",
     "session_calls",
     "hour_calls",
@@ -80,24 +81,11 @@ impl PolicyReader<'_> {
             Some(node) => self.read_texts(node, "`properties`", EXAMPLE),
             None => Vec::new(),
         };
-        if intervene.contains(&Intervention::Switch) && model.is_none() {
-            let hint = Some("name it: `model: other-model`".to_owned());
-            let message = "`switch` asks another model, and there is no `model`".to_owned();
-            self.report_error(node.span.clone(), "policy.predict", message, hint);
-        }
-        let place = |key: &str| fields.get(key).map_or(node, |field| field).span.clone();
-        if intervene.contains(&Intervention::Ask) && intervene.contains(&Intervention::Stop) {
-            let hint = Some("keep one of them".to_owned());
-            let message = "`ask` lets calls wait for a reviewer, and `stop` blocks the same calls".to_owned();
-            self.report_error(place("intervene"), "policy.predict", message, hint);
-        }
-        if hold.is_some() && !intervene.iter().any(|by| by.asks_model()) {
-            let hint = Some("add `resample`, `inject` or `switch` to `intervene`, or remove `hold`".to_owned());
-            let message = "`hold` keeps a stream back to replace it, and `intervene` replaces nothing".to_owned();
-            self.report_error(place("hold"), "policy.predict", message, hint);
-        }
-        Some(PredictSettings {
+        let one_by_one =
+            fields.get("one_by_one").and_then(|node| self.read_bool(node, "`one_by_one`")).unwrap_or(false);
+        let mut settings = PredictSettings {
             chain: chain.flatten(),
+            chain_hash: None,
             by,
             within,
             risk: risk.unwrap_or(Chance::new(0.3).unwrap_or(Chance::ALWAYS)),
@@ -105,6 +93,7 @@ impl PolicyReader<'_> {
             undecided,
             intervene,
             candidates,
+            one_by_one,
             samples,
             session_calls,
             hour_calls,
@@ -113,7 +102,66 @@ impl PolicyReader<'_> {
             model,
             properties,
             place: self.source.place(node.span.start),
-        })
+        };
+        settings.chain_hash = settings.hash_chain();
+        self.check_predict(&settings, node, &fields);
+        Some(settings)
+    }
+
+    /// Reports what contradicts itself, and what has no effect.
+    fn check_predict(&mut self, settings: &PredictSettings, node: &YamlNode, fields: &Fields<'_>) {
+        let PredictSettings { by, intervene, .. } = settings;
+        let is_replacing = settings.replaces_replies();
+        let is_gating = settings.call_response().is_some();
+        let has = |key: &str| fields.get(key).is_some();
+        let mut refuse = |key: &str, message: &str, hint: &str| {
+            let span = fields.get(key).map_or_else(|| node.head_span(), |field| field.span.clone());
+            self.report_error(span, "policy.predict", message.to_owned(), Some(hint.to_owned()));
+        };
+        if intervene.contains(&Intervention::Switch) && settings.model.is_none() && !has("model") {
+            refuse(
+                "intervene",
+                "`switch` asks another model, and there is no `model`",
+                "name it: `model: other-model`",
+            );
+        }
+        if intervene.contains(&Intervention::Ask) && intervene.contains(&Intervention::Stop) {
+            let message = "`ask` lets calls wait for a reviewer, and `stop` blocks the same calls";
+            refuse("intervene", message, "keep one of them");
+        }
+        if has("hold") && !is_replacing {
+            let message = "`hold` keeps a stream back to replace it, and `intervene` replaces nothing";
+            refuse("hold", message, "add `resample`, `inject` or `switch` to `intervene`, or remove `hold`");
+        }
+        if !by.contains(&ForecastSource::Chain) && !by.is_empty() {
+            let hint = "add `chain` to `by`, and name the file that `lictor learn chain` wrote";
+            let needing = [
+                ("intervene", is_gating, "`ask` and `stop` score each call"),
+                ("hold", has("hold"), "`hold` needs a forecast before the reply"),
+                ("one_by_one", settings.one_by_one, "`one_by_one` scores each reply before the next is asked for"),
+            ];
+            for (key, _, what) in needing.iter().filter(|(_, is_needing, _)| *is_needing) {
+                refuse(key, &format!("{what}, and only a chain can forecast without asking the model"), hint);
+            }
+        }
+        if !has("intervene") {
+            let hint = Some("write `intervene: [inject, resample]`, or another way".to_owned());
+            let message = "`predict` without `intervene` forecasts, and does nothing about it".to_owned();
+            self.report_warning(node.head_span(), "policy.predict", message, hint);
+            return;
+        }
+        let without_effect = [
+            ("model", !intervene.contains(&Intervention::Switch), "only `switch` asks another model"),
+            ("samples", !by.contains(&ForecastSource::Sample), "plans are asked for with `by: [sample]` only"),
+            ("candidates", !is_replacing, "`intervene` asks for no other replies"),
+            ("one_by_one", !is_replacing, "`intervene` asks for no other replies"),
+        ];
+        for (key, is_idle, why) in without_effect {
+            if let Some(field) = fields.get(key).filter(|_| is_idle) {
+                let message = format!("`{key}` has no effect: {why}");
+                self.report_warning(field.span.clone(), "policy.predict", message, Some("remove it".to_owned()));
+            }
+        }
     }
 
     fn read_count_within(&mut self, node: &YamlNode, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<u32> {

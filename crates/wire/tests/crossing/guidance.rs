@@ -148,13 +148,18 @@ type QuestionCase = (Api, &'static str, Option<&'static str>);
 
 #[test]
 fn question_leaves_conversation_and_takes_no_calls() {
-    let cases: [QuestionCase; 7] = [
+    let cases: [QuestionCase; 8] = [
         (
             Api::Chat,
-            r#"{"messages":[{"role":"user","content":"Hi"}], "seed": 1.50}"#,
+            r#"{"messages":[{"role":"user","content":"Hi"}], "top_p": 0.50}"#,
             Some(
-                r#"{"messages":[{"role":"user","content":"Hi"},{"role":"user","content":"What next?"}], "seed": 1.50}"#,
+                r#"{"messages":[{"role":"user","content":"Hi"},{"role":"user","content":"What next?"}], "top_p": 0.50}"#,
             ),
+        ),
+        (
+            Api::Chat,
+            r#"{"messages":[{"role":"user","content":"Hi"}],"seed":7}"#,
+            Some(r#"{"messages":[{"role":"user","content":"Hi"},{"role":"user","content":"What next?"}]}"#),
         ),
         (
             Api::Chat,

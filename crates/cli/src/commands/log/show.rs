@@ -23,7 +23,11 @@ pub(crate) fn run(
             Listing::Text => write_text(&record, out)?,
         }
         if reveal {
-            writeln!(out, "      {}", describe_payload(&reader.reveal(record.index)?))?;
+            let revealed = reader.reveal(record.index)?;
+            match format {
+                Listing::Jsonl => writeln!(out, "{}", payload_line(record.index, &revealed))?,
+                Listing::Text => writeln!(out, "      {}", describe_payload(&revealed))?,
+            }
         }
     }
     Ok(())
@@ -54,6 +58,18 @@ fn describe_notice(notice: &LedgerNotice) -> String {
         LedgerNotice::Erased { subject } => format!("the subject {subject} was erased"),
         LedgerNotice::Dropped { before } => format!("the records before {before} were dropped"),
         _ => "a notice that this program does not know".to_owned(),
+    }
+}
+
+/// Returns what is known of a payload, as a line after its record. Content that is no JSON is a string.
+fn payload_line(index: u64, revealed: &RevealedPayload) -> serde_json::Value {
+    match revealed {
+        RevealedPayload::Content(content) => {
+            let text = || serde_json::Value::from(String::from_utf8_lossy(content).into_owned());
+            let content = serde_json::from_slice(content).unwrap_or_else(|_| text());
+            serde_json::json!({"payload_of": index, "payload": content})
+        }
+        other => serde_json::json!({"payload_of": index, "payload": null, "why": describe_payload(other)}),
     }
 }
 
