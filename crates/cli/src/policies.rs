@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use lictor::glob::Glob;
+use lictor::judge::{Foresight, Judge};
 use lictor::pack;
 use lictor::policy::{FileResolver, Policy, PolicyText, Problem, ResolvedFile, Resolver};
 
@@ -114,6 +115,11 @@ impl fmt::Display for UnusablePolicy {
 }
 
 impl std::error::Error for UnusablePolicy {}
+
+/// Returns the forecasts that a policy asks for; none if it asks for none.
+pub(crate) fn open_foresight(judge: &Judge, policy: &Policy) -> anyhow::Result<Option<Foresight>> {
+    Foresight::open(judge, policy).map_err(|problem| unusable(&[*problem]))
+}
 
 /// Returns the error of a policy with these problems.
 pub(crate) fn unusable(problems: &[Problem]) -> anyhow::Error {

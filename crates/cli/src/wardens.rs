@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lictor::guard::{Guard, GuardOptions};
-use lictor::judge::{Foresight, Judge};
+use lictor::judge::Judge;
 use lictor::policy::Policy;
 use lictor_ledger::Ledger;
 use lictor_logic::{Span, Time};
@@ -75,7 +75,7 @@ fn open_ledger(folder: &Path, origin: &str, timeout: Duration) -> anyhow::Result
 /// Returns a guard for a policy, with the options of the arguments. The store keeps the counts of drift.
 fn guard(args: &WardenArgs, policy: &Policy, store: &Arc<dyn Store>) -> anyhow::Result<Guard> {
     let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
-    let foresight = Foresight::open(&judge, policy).map_err(|problem| policies::unusable(&[*problem]))?;
+    let foresight = policies::open_foresight(&judge, policy)?;
     let labelers = labelers::open_live(policy, store)?;
     Ok(Guard::new(judge, guard_options(args)).labeled_by(labelers).foreseeing(foresight))
 }

@@ -94,10 +94,11 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
 impl Replay {
     fn new(policy: &Policy) -> anyhow::Result<Replay> {
         let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
+        let foresight = policies::open_foresight(&judge, policy)?;
         let wide = policy.properties.iter().filter(|property| property.history != History::Session);
         Ok(Replay {
             // The recorded times are those that counted.
-            guard: Guard::new(judge, GuardOptions::default()).within_skew(Some(Span(u64::MAX))),
+            guard: Guard::new(judge, GuardOptions::default()).within_skew(Some(Span(u64::MAX))).foreseeing(foresight),
             wide: wide.map(|property| property.id.clone()).collect(),
             continuity: Continuity::default(),
             sessions: HashMap::new(),
@@ -158,7 +159,8 @@ impl Replay {
 fn write_difference(args: &ReplayArgs, difference: &Difference, out: &mut dyn Write) -> anyhow::Result<()> {
     let Difference { record, before, decision, is_unsure } = difference;
     let now = decision.action.name();
-    let because: Vec<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
+    let objections = decision.objections.iter().map(|objection| objection.property.id.as_str());
+    let because: Vec<&str> = objections.chain(decision.forecast.as_ref().map(|_| "forecast")).collect();
     match args.format {
         Listing::Text => {
             let because = if because.is_empty() { String::new() } else { format!(" ({})", because.join(", ")) };

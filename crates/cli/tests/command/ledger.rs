@@ -288,3 +288,38 @@ fn replay_counts_erased_events_as_unknown() {
     assert_eq!(nowhere.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&nowhere.stderr).contains("nowhere: no ledger here"));
 }
+
+#[test]
+fn replay_repeats_decisions_of_forecasts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let chain = concat!(env!("CARGO_MANIFEST_DIR"), "/../exchange/scenes/files/chain.json");
+    let properties = "lictor: 1\nname: p\nproperties:\n  - {id: no-drop, formula: 'always !tool_call(\"drop\")'}\n";
+    let predict = format!("predict: {{chain: '{chain}', within: 2, risk: 0.6, intervene: [stop]}}\n");
+    fs::write(path("plain.yaml"), properties).unwrap();
+    fs::write(path("policy.yaml"), format!("{properties}{predict}")).unwrap();
+    let call = |tool: &str| format!("{{\"kind\": \"tool_call\", \"session\": \"s\", \"tool\": \"{tool}\"}}\n");
+    let events = format!(
+        "{{\"kind\": \"user_message\", \"session\": \"s\", \"text\": \"Tidy up.\"}}\n{}{}",
+        call("open_shell"),
+        call("open_console")
+    );
+    fs::write(path("events.jsonl"), events).unwrap();
+    let guarded = Command::new(env!("CARGO_BIN_EXE_lictor"))
+        .args(["guard", "--policy", &path("policy.yaml"), "--log", &path("log"), "--keep-content"])
+        .stdin(fs::File::open(path("events.jsonl")).unwrap())
+        .output()
+        .unwrap();
+    let answers = String::from_utf8(guarded.stdout).unwrap();
+    assert_eq!(answers.matches("\"action\":\"block\"").count(), 1, "{answers}");
+
+    let again = good(&["replay", &path("log"), "--policy", &path("policy.yaml")]);
+    assert_eq!(again, "3 decisions stay, 0 change, 0 were erased\n");
+    let without = lictor(&["replay", &path("log"), "--policy", &path("plain.yaml")]);
+    assert_eq!(
+        String::from_utf8(without.stdout).unwrap(),
+        "record 2: block, now forward\n2 decisions stay, 1 change, 0 were erased\n"
+    );
+    let summed = good(&["log", "interventions", &path("log")]);
+    assert!(summed.contains("calls stopped               1\n"), "{summed}");
+}
