@@ -253,12 +253,18 @@ impl Life {
                     let is_foreseen = |it: &&Arc<Decision>| it.forecast.is_some() && it.action == action;
                     decisions.iter().filter(is_foreseen).count() as u64
                 };
+                let unforeseen = decisions.iter().filter(|decision| decision.is_unforeseen).count() as u64;
                 self.count(|counts| {
                     counts.decisions += count as u64;
                     counts.changed += changed;
-                    counts.forecast_asked += foreseen(Action::Ask);
-                    counts.forecast_stopped += foreseen(Action::Block);
-                    counts.unchecked += if self.options.shadow { changed } else { 0 };
+                    counts.forecasts_missing += unforeseen;
+                    match self.options.shadow {
+                        true => counts.unchecked += changed,
+                        false => {
+                            counts.forecast_asked += foreseen(Action::Ask);
+                            counts.forecast_stopped += foreseen(Action::Block);
+                        }
+                    }
                 });
                 Ok(Some((decisions, is_next)))
             }

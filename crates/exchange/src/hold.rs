@@ -11,10 +11,10 @@
 use bytes::Bytes;
 use lictor_event::Event;
 use lictor_policy::Intervention;
-use lictor_wire::{Request, Ruling, Stream, StreamAction, StreamLimits};
+use lictor_wire::{Reply, Request, Ruling, Stream, StreamAction, StreamLimits, says_something};
 
 use crate::exchange::{Life, Stop, unexpected};
-use crate::intervene::{ReceivedReply, is_kept_by_vendor};
+use crate::intervene::{OpenIntervention, ReceivedReply, is_kept_by_vendor};
 use crate::memory::SessionMemory;
 use crate::step::{ExchangeEnd, ExchangeStep, StepResult};
 use crate::stream::HeldStream;
@@ -87,7 +87,20 @@ impl Life {
     ) -> Result<Option<HeldStream>, Stop> {
         let Some(events) = self.read_streamed_events(held) else { return Ok(None) };
         let Some(mut open) = self.open_intervention(before, request, events).await? else { return Ok(None) };
-        let mut room = self.options.held.saturating_sub(held.len());
+        let received = match self.ask_candidate_streams(&mut open, held.len()).await {
+            Ok(received) => received,
+            Err(stop) => return Err(self.note_interrupted(&open, stop).await),
+        };
+        self.choose(open, received).await
+    }
+
+    /// Asks for other streams, one after the other. Beside them `held` bytes are kept.
+    async fn ask_candidate_streams(
+        &self,
+        open: &mut OpenIntervention<'_>,
+        held: usize,
+    ) -> Result<Vec<ReceivedReply<HeldStream>>, Stop> {
+        let mut room = self.options.held.saturating_sub(held);
         let mut received = Vec::new();
         for (by, asked) in std::mem::take(&mut open.requests) {
             // Streams come one after the other, so their time and tokens are not known.
@@ -97,12 +110,16 @@ impl Life {
             let StepResult::Stream = self.perform(ExchangeStep::AskAgain(asked)).await? else { continue };
             let body = self.read_candidate(room).await?;
             room = room.saturating_sub(body.len());
-            received.push(ReceivedReply { by, events: self.read_streamed_events(&body), body });
-            if self.is_enough(&open, &received).await? {
+            let is_cut_short = Reply::is_stream_cut_short(self.api, body.pieces.iter().map(|piece| &piece[..]));
+            let events = self
+                .read_streamed_events(&body)
+                .filter(|events| !is_cut_short && events.iter().any(says_something) && open.offered.has_all(events));
+            received.push(ReceivedReply { by, events, body });
+            if self.is_enough(open, &received).await? {
                 break;
             }
         }
-        self.choose(open, received).await
+        Ok(received)
     }
 
     /// Reads a stream to its end, or until it has more than `room` bytes.

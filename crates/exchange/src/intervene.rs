@@ -7,6 +7,7 @@
 //! All calls to the model are within one [budget].
 
 mod budget;
+mod offered;
 mod plan;
 mod record;
 mod risk;
@@ -25,6 +26,7 @@ use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
 use crate::step::{ExchangeStep, StepResult};
 use budget::CallBudget;
+use offered::OfferedNames;
 use record::InterventionRecord;
 use risk::ReplyRisk;
 
@@ -33,6 +35,7 @@ pub(crate) struct OpenIntervention<'a> {
     plan: &'a PredictSettings,
     /// What the model was sent.
     request: &'a Bytes,
+    pub(crate) offered: OfferedNames,
     /// The events of the reply.
     events: Vec<Event>,
     /// What to mind, for the model.
@@ -65,6 +68,16 @@ impl Life {
         // What cannot be read is refused by what follows.
         let Some(events) = self.read_events(&reply) else { return Ok(reply) };
         let Some(mut open) = self.open_intervention(sent, request, events).await? else { return Ok(reply) };
+        let received = match self.ask_candidates(&mut open).await {
+            Ok(received) => received,
+            Err(stop) => return Err(self.note_interrupted(&open, stop).await),
+        };
+        let taken = self.choose(open, received).await?;
+        Ok(taken.unwrap_or(reply))
+    }
+
+    /// Asks for other replies: all at once, or one by one until one is not risky.
+    async fn ask_candidates(&self, open: &mut OpenIntervention<'_>) -> Result<Vec<ReceivedReply<Bytes>>, Stop> {
         let asked = std::mem::take(&mut open.requests);
         let at_once = if open.plan.one_by_one { 1 } else { asked.len().max(1) };
         let mut received: Vec<ReceivedReply<Bytes>> = Vec::new();
@@ -72,15 +85,23 @@ impl Life {
             let bodies = self.ask_within(&mut open.budget, batch.iter().map(|(_, it)| it.clone()).collect()).await?;
             for ((by, _), body) in batch.iter().zip(bodies) {
                 if let Some(body) = body {
-                    received.push(ReceivedReply { by: *by, events: self.read_events(&body), body });
+                    received.push(ReceivedReply { by: *by, events: self.read_candidate_events(open, &body), body });
                 }
             }
-            if self.is_enough(&open, &received).await? {
+            if self.is_enough(open, &received).await? {
                 break;
             }
         }
-        let taken = self.choose(open, received).await?;
-        Ok(taken.unwrap_or(reply))
+        Ok(received)
+    }
+
+    /// Records an intervention whose calls were made in vain, since the client disconnected or a step failed.
+    pub(crate) async fn note_interrupted(&self, open: &OpenIntervention<'_>, stop: Stop) -> Stop {
+        let mut record = self.reply_record(open.plan, &open.record, &open.budget);
+        record.insert("interrupted".to_owned(), true.into());
+        // The exchange ends either way, with the reason that it has.
+        let _ = self.perform(ExchangeStep::Note(record)).await;
+        stop
     }
 
     /// Looks whether a reply is risky, and what may be asked instead. None if there is nothing to do or to record.
@@ -119,7 +140,8 @@ impl Life {
             return Ok(None);
         }
         let advice = before.advice;
-        Ok(Some(OpenIntervention { plan, request, events, advice, requests, budget, record }))
+        let offered = OfferedNames::read(self.api, request);
+        Ok(Some(OpenIntervention { plan, request, offered, events, advice, requests, budget, record }))
     }
 
     /// Whether no further reply need be asked for: with `one_by_one`, the last one is better, and not risky.
@@ -199,8 +221,14 @@ impl Life {
         }
         let readable: Vec<Vec<Event>> = candidates.iter().filter_map(|it| it.reply.events.clone()).collect();
         let scored = self.score([vec![events.clone()], readable].concat()).await?;
-        let mut scores = scored.scores.into_iter().zip(scored.violations);
-        let original = scores.next().and_then(|(score, _)| score);
+        // A candidate that the guard would stop is no help, whichever property objects to it.
+        let of_candidate = |((score, violates), is_stopped): ((Option<Score>, bool), bool)| match is_stopped {
+            true => (Some(Score::WORST), true),
+            false => (score, violates),
+        };
+        let original = scored.scores.first().copied().flatten();
+        let scores = scored.scores.into_iter().zip(scored.violations).zip(scored.stopped);
+        let mut scores = scores.skip(1).map(of_candidate);
         let mut plans_needed = Vec::new();
         for (place, candidate) in candidates.iter_mut().enumerate().filter(|(_, it)| it.reply.events.is_some()) {
             let Some((score, violates)) = scores.next() else { break };
@@ -268,6 +296,14 @@ impl Life {
             record.taken = None;
         }
         Ok(is_better)
+    }
+
+    /// Returns the events of a candidate; none if it cannot be read, is no whole answer, or calls what is not on offer.
+    fn read_candidate_events(&self, open: &OpenIntervention<'_>, body: &Bytes) -> Option<Vec<Event>> {
+        let reply = Reply::read_with(self.api, body, self.options.unknown_fields).ok()?;
+        let is_whole = reply.is_whole_answer(self.choices);
+        let events: Vec<Event> = reply.events().iter().map(|event| self.assign(event.clone())).collect();
+        (is_whole && open.offered.has_all(&events)).then_some(events)
     }
 
     /// Returns the events of a reply; none if it cannot be read.

@@ -305,7 +305,7 @@ impl LocalExchange {
             let done = match step {
                 ExchangeStep::SendUpstream(bytes) => return Pause::Upstream(bytes),
                 ExchangeStep::AskAgain(bytes) => return Pause::Again(bytes),
-                ExchangeStep::AskAll(requests) => return Pause::All(requests),
+                ExchangeStep::AskAll { requests, .. } => return Pause::All(requests),
                 ExchangeStep::Reserve { calls, hour_calls } => {
                     Ok(StepResult::Reserved(sessions.calls.reserve(decider.now(), calls, hour_calls)))
                 }

@@ -67,6 +67,7 @@ impl Life {
             left -= 1;
             match self.ask_again(&refused.next_request).await? {
                 StepResult::Reply(again) => {
+                    let again = self.intervene(sent, &refused.next_request, again).await?;
                     (request, bytes, denied) = (refused.next_request.clone(), again, Some(refused));
                 }
                 _ => return self.send_denial(sent, refused).await,

@@ -122,7 +122,13 @@ pub enum ExchangeStep {
     },
     /// Send several requests to the upstream, at once where the driver can: [`Replies`](StepResult::Replies). None of it
     /// reaches the client.
-    AskAll(Vec<Bytes>),
+    AskAll {
+        /// The requests.
+        requests: Vec<Bytes>,
+        /// How long to wait for the replies; those that are not there by then are none. A driver that cannot stop a call
+        /// waits for it.
+        wait: Option<Duration>,
+    },
     /// Read more of the stream: [`Bytes`](StepResult::Bytes), [`End`](StepResult::End) or [`Cut`](StepResult::Cut).
     Read,
     /// Send the client the whole body of its reply: [`Done`](StepResult::Done).

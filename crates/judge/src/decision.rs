@@ -124,7 +124,11 @@ impl fmt::Display for ForecastObjection {
         let Some(Score { chance, most }) = self.score else {
             return write!(f, "no forecast can be made of the next {} actions", self.within);
         };
-        write!(f, "a violation is forecast within {} actions: {chance:.2}, at most {most:.2}", self.within)
+        write!(f, "a violation is forecast within {} actions: {chance:.2}, at most {most:.2}", self.within)?;
+        match self.properties.iter().map(|property| property.id.as_str()).collect::<Vec<_>>() {
+            at_risk if at_risk.is_empty() => Ok(()),
+            at_risk => write!(f, " ({})", at_risk.join(", ")),
+        }
     }
 }
 
@@ -158,6 +162,8 @@ pub struct Decision {
     pub objections: Vec<Objection>,
     /// The objection of a forecast, unless a reviewer has allowed the event.
     pub forecast: Option<ForecastObjection>,
+    /// Whether a forecast was wanted, and could not be made: the session is unlike those that the chain was learnt from.
+    pub is_unforeseen: bool,
     /// Its number in the accepted trace of its session, from one; none if it is not part of it.
     pub step: Option<u32>,
     /// The message for the model.
@@ -189,6 +195,7 @@ impl Decision {
             redactions: Vec::new(),
             objections,
             forecast: None,
+            is_unforeseen: false,
             step: None,
             message: None,
             approval_id: None,

@@ -8,7 +8,7 @@ use lictor_logic::{Arena, Atom, Facts, Monitor, Snapshot, Term, Value, Verdict};
 use lictor_policy::{ForecastSource, History, Mode, Policy, PredictSettings, Problem, Property};
 use lictor_predict::{Chain, ChainError, ChainPlace, Forecast, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
-use crate::decision::ForecastObjection;
+use crate::decision::{Decision, ForecastObjection};
 use crate::label::collect_atoms;
 use crate::property_text::describe_property;
 use crate::session::{Proposal, Session, SessionError};
@@ -71,16 +71,32 @@ impl Judge {
         Chain::learn(&steps, &atoms)
     }
 
-    /// Returns the properties that a chain can forecast, by number, and why others of single sessions cannot be.
+    /// Returns the properties that a chain can forecast, by number, and why it cannot forecast the others.
     pub fn predictable_properties(&self, chain: &Arc<Chain>) -> (Vec<usize>, Vec<ForesightError>) {
         let (mut predictable, mut left_out) = (Vec::new(), Vec::new());
-        for place in self.single_session_properties() {
+        for place in 0..self.properties().len() {
             match self.predictor(chain, &[place], SOME_VIOLATION, 1) {
                 Ok(_) => predictable.push(place),
                 Err(error) => left_out.push(error),
             }
         }
         (predictable, left_out)
+    }
+
+    /// Returns a note about a tool that a property names and a chain never saw.
+    fn find_unseen_tool(&self, place: usize, chain: &Chain) -> Option<ForesightError> {
+        let (property, parsed) = (&self.prepared().properties[place], &self.prepared().formulas[place]);
+        let mut atoms = Vec::new();
+        collect_atoms(&parsed.arena, parsed.formula, true, &mut atoms);
+        let unseen = atoms.iter().find_map(|(atom, _)| match atom.terms.first() {
+            Some(Term::Value(Value::Text(tool))) if &*atom.name == "tool_call" && !chain.knows_tool(tool) => Some(tool),
+            _ => None,
+        })?;
+        let message = format!(
+            "`{}` asks for `{unseen}`, which no log had that the chain was learnt from: it is never forecast",
+            property.id
+        );
+        Some(ForesightError { message })
     }
 
     fn single_session_properties(&self) -> impl Iterator<Item = usize> {
@@ -160,7 +176,7 @@ pub struct Foresight {
     properties: Vec<usize>,
     /// The forecast of each of them alone, which says what is at risk; none without a chain.
     of_properties: Vec<Predictor>,
-    left_out: Vec<ForesightError>,
+    notes: Vec<ForesightError>,
     settings: PredictSettings,
 }
 
@@ -220,9 +236,9 @@ impl Foresight {
                 None => return refuse(format!("there is no property `{name}` to forecast")),
             }
         }
-        let mut left_out = Vec::new();
+        let mut notes = Vec::new();
         if properties.is_empty() {
-            (properties, left_out) = match chain {
+            (properties, notes) = match chain {
                 Some(chain) => judge.predictable_properties(chain),
                 None => (judge.single_session_properties().collect(), Vec::new()),
             };
@@ -242,29 +258,32 @@ impl Foresight {
             let foresee = |places: &[usize]| judge.predictor(chain, places, SOME_VIOLATION, settings.within);
             predictor = Some(foresee(&properties)?);
             of_properties = properties.iter().map(|place| foresee(&[*place])).collect::<Result<_, _>>()?;
+            notes.extend(properties.iter().filter_map(|place| judge.find_unseen_tool(*place, chain)));
         }
-        Ok(Foresight { predictor, properties, of_properties, left_out, settings: settings.clone() })
+        Ok(Foresight { predictor, properties, of_properties, notes, settings: settings.clone() })
     }
 
-    /// Returns why properties of single sessions are not forecast, unless the policy chose those that are.
-    pub fn left_out(&self) -> &[ForesightError] {
-        &self.left_out
+    /// Returns what the author of the policy should know: why properties are not forecast, unless the policy chose those
+    /// that are, and which tools the chain has never seen.
+    pub fn notes(&self) -> &[ForesightError] {
+        &self.notes
     }
 
-    /// Returns the objection to a call that probably leads to a violation, if the policy has a response to such calls.
-    pub(crate) fn find_objection(
-        &mut self,
-        judge: &mut Judge,
-        session: &Session,
-        event: &Event,
-    ) -> Option<ForecastObjection> {
-        let response = self.settings.call_response().filter(|_| event.kind == Kind::ToolCall)?;
-        let outlook = self.look_behind(judge, session, std::slice::from_ref(event));
-        if !self.is_risky(outlook.score) {
-            return None;
+    /// Notes the objection to a call that probably leads to a violation, if the policy has a response to such calls.
+    pub(crate) fn note_objection(&mut self, judge: &mut Judge, session: &Session, decision: &mut Decision) {
+        let response = self.settings.call_response().filter(|_| decision.event.kind == Kind::ToolCall);
+        let Some(response) = response else { return };
+        let event = &decision.event;
+        let mut outlook = self.look_behind(judge, session, std::slice::from_ref(event));
+        decision.is_unforeseen = outlook.score.is_none();
+        if decision.is_unforeseen {
+            outlook.score = self.estimate(judge, &outlook.after);
         }
-        let properties = self.find_risks(judge, &outlook).into_iter().map(|(property, _)| property).collect();
-        Some(ForecastObjection { response, score: outlook.score, within: self.settings.within, properties })
+        if self.is_risky(outlook.score) {
+            let properties = self.find_risks(judge, &outlook).into_iter().map(|(property, _)| property).collect();
+            let within = self.settings.within;
+            decision.forecast = Some(ForecastObjection { response, score: outlook.score, within, properties });
+        }
     }
 
     /// Returns the properties that a reply puts at risk, the most likely violation first; none if the reply is not risky.
@@ -275,9 +294,10 @@ impl Foresight {
         let mut risks: Vec<(usize, f64)> = outlook.violated.iter().map(|place| (*place, 1.0)).collect();
         if risks.is_empty() {
             for (place, predictor) in self.properties.iter().zip(&mut self.of_properties) {
-                let forecast = outlook.after.forecast(judge, predictor);
-                let chance = forecast.as_ref().ok().and_then(Outlook::forecast).map_or(0.0, |forecast| forecast.chance);
-                risks.push((*place, chance));
+                let at = outlook.after.chain_place(judge, predictor.chain());
+                let snapshot = judge.save_monitors(&outlook.after.state().standing);
+                let estimate = predictor.estimate(&snapshot, &at, &[]);
+                risks.push((*place, estimate.map_or(0.0, |estimate| estimate.chance)));
             }
             risks.retain(|(_, chance)| *chance >= MIN_NAMED_CHANCE);
             risks.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -296,6 +316,17 @@ impl Foresight {
         let lines: Vec<String> =
             rules.into_iter().take(MAX_ADVICE).map(|property| format!("- {}", describe_property(property))).collect();
         format!("Before the next step, mind these rules:\n{}", lines.join("\n"))
+    }
+
+    /// Returns the score of a session that is out of model, if it is a reason to stop a call: a session must not become
+    /// unforeseeable by talk and failed attempts.
+    fn estimate(&mut self, judge: &Judge, session: &Session) -> Option<Score> {
+        let predictor = self.predictor.as_mut()?;
+        let place = session.chain_place(judge, predictor.chain());
+        let estimate = predictor.estimate(&judge.save_monitors(&session.state().standing), &place, &[]).ok()?;
+        // Its upper end does not hold, so it is never a reason to let the call pass.
+        let score = Score { most: 1.0, chance: estimate.chance };
+        (estimate.chance >= self.settings.risk.to_f64()).then_some(score)
     }
 
     fn is_risky(&self, score: Option<Score>) -> bool {

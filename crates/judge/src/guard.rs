@@ -344,7 +344,9 @@ impl Decider {
         let proposal = guarded.propose(&mut self.judge, &event);
         let objections = objections(&proposal, guarded.objectives.as_deref(), context.waived);
         let mut decision = Decision::on(event, objections);
-        decision.forecast = self.foresee(guarded, &decision.event, context);
+        if let Some(foresight) = self.foresight.as_mut().filter(|_| !context.is_allowed) {
+            foresight.note_objection(&mut self.judge, &guarded.session, &mut decision);
+        }
         let foreseen = decision.forecast.as_ref().map_or(Response::Observe, |forecast| forecast.response);
         match strongest(&decision.objections).max(foreseen) {
             Response::Observe | Response::Warn => {
@@ -362,17 +364,6 @@ impl Decider {
             decision.message = Some(denial::message(&decision, &self.persons(&decision)));
         }
         decision
-    }
-
-    /// Returns the objection of a forecast to an event.
-    fn foresee(
-        &mut self,
-        guarded: &GuardedSession,
-        event: &Event,
-        context: DecideContext<'_>,
-    ) -> Option<ForecastObjection> {
-        let foresight = self.foresight.as_mut().filter(|_| !context.is_allowed)?;
-        foresight.find_objection(&mut self.judge, &guarded.session, event)
     }
 
     /// Decides on an event that changes the objectives of its session.

@@ -140,6 +140,11 @@ impl Chain {
         self.names.iter().any(|known| &**known == name)
     }
 
+    /// Whether it was learnt from an event of this tool.
+    pub fn knows_tool(&self, name: &str) -> bool {
+        self.symbols.iter().any(|symbol| symbol.tool.as_deref() == Some(name))
+    }
+
     /// Returns the place before the first event of a session.
     pub fn start(&self) -> ChainPlace {
         ChainPlace { context: self.start_context(), recent: RecentValues::default(), losses: VecDeque::new() }

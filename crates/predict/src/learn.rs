@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use lictor_logic::{Atom, Fact, Term, Value};
+use lictor_logic::{Atom, Value};
 use rustc_hash::FxHashMap;
 
 use crate::chain::{Chain, END, FIRST, LOSS_WINDOW, MAX_ORDER, MIN_LOSS_WINDOW, OTHER, OTHER_ACTION, forget, mean};
@@ -143,19 +143,15 @@ impl Chain {
     }
 }
 
-/// Finds the values that are the same in all sessions. Where a formula speaks of any value, as of any person or record, a
-/// value is none of them, however often it comes back: it stands for itself in one session only.
+/// Finds the values that are the same in all sessions: those that formulas name, tools, and numbers that come back. Any
+/// other text may be of a person, however often it comes back, so only its role is learnt.
 fn find_constants(sessions: &[Vec<Step>], atoms: &[Atom]) -> Constants {
-    let is_quantified = |fact: &Fact, place: usize| {
-        atoms.iter().any(|atom| atom.name == fact.name && matches!(atom.terms.get(place), Some(Term::Var(_))))
-    };
     let mut seen: FxHashMap<(&Arc<str>, usize, &Value), (usize, usize)> = FxHashMap::default();
     for (number, session) in sessions.iter().enumerate() {
         for (step, fact) in session.iter().flat_map(|step| step.facts.known.iter().map(move |fact| (step, fact))) {
             for (place, value) in fact.values.iter().enumerate() {
-                let is_number = !matches!(value, Value::Text(_));
                 let is_tool = matches!((value, &step.tool), (Value::Text(text), Some(tool)) if **text == **tool);
-                if !is_number && !is_tool && is_quantified(fact, place) {
+                if matches!(value, Value::Text(_)) && !is_tool {
                     continue;
                 }
                 let (last, count) = seen.entry((&fact.name, place, value)).or_insert((usize::MAX, 0));

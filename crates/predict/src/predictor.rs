@@ -122,9 +122,24 @@ impl Predictor {
         place: &ChainPlace,
         present: &[(&str, Verdict)],
     ) -> Result<Outlook, SnapshotError> {
-        if self.chain.is_out_of_model(place) {
-            return Ok(Outlook::OutOfModel);
+        match self.chain.is_out_of_model(place) {
+            true => Ok(Outlook::OutOfModel),
+            false => self.estimate(session, place, present).map(Outlook::Forecast),
         }
+    }
+
+    /// Returns what the chain says even if the session is unlike those that it was learnt from. Its upper end holds for
+    /// sessions like those only: the number may be a reason for care, and never one to be at ease.
+    ///
+    /// # Errors
+    ///
+    /// The snapshot is damaged, or of another version.
+    pub fn estimate(
+        &mut self,
+        session: &Snapshot,
+        place: &ChainPlace,
+        present: &[(&str, Verdict)],
+    ) -> Result<Forecast, SnapshotError> {
         let (machine, chain, within) = (&mut self.machine, &*self.chain, self.within);
         let (reached, method) = match machine.is_finite() {
             true => {
@@ -138,6 +153,6 @@ impl Predictor {
             }
         };
         let (known, (least, most)) = (reached.known, reached.interval);
-        Ok(Outlook::Forecast(Forecast { within, least, chance: known.0, most, method }))
+        Ok(Forecast { within, least, chance: known.0, most, method })
     }
 }

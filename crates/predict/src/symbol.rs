@@ -1,8 +1,8 @@
 //! The symbols of a chain: what it tells events apart by.
 //!
-//! A symbol is the kind of an event, its tool, and its facts. A value that recurs in many sessions, such as the name of
-//! an effect, is part of the symbol. A value that belongs to one session, such as a person, is replaced by its role:
-//! which fact had it last and how long ago, or that it is new. So a chain that was learnt from some persons forecasts for
+//! A symbol is the kind of an event, its tool, and its facts. A value that a formula names, a tool and a number that comes
+//! back are part of the symbol. Any other value, such as a person, is replaced by its role: which fact had it last and how
+//! long ago, or that it is new. So a chain that was learnt from some persons forecasts for
 //! others, and what was looked up before is changed, not something else.
 
 use std::collections::{BTreeMap, BTreeSet};

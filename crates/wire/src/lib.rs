@@ -65,6 +65,7 @@
 //! - A text that is split over two messages, or over content and thinking, counts as two texts.
 
 mod align;
+mod answer;
 mod api;
 mod chat;
 mod fields;
@@ -90,6 +91,7 @@ mod split_word;
 mod stream;
 mod unread;
 
+pub use answer::says_something;
 pub use api::{Api, Route};
 pub use fields::{StrippedFields, UnknownFields};
 pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};

@@ -75,10 +75,29 @@ impl Reply {
         ];
         let body = json::parse(body).ok()?;
         let usage = body.get("usage")?;
-        let count = |key: &str| usage.get(key).and_then(Json::as_i64).and_then(|count| u64::try_from(count).ok());
+        // What is no number of tokens counts as the most there can be: a budget must not be open because of it.
+        let read = |count: &Json| count.as_i64().and_then(|count| u64::try_from(count).ok()).unwrap_or(u64::MAX);
+        let count = |key: &str| usage.get(key).filter(|count| !count.is_null()).map(read);
         let parts: Vec<u64> = PARTS.iter().filter_map(|key| count(key)).collect();
         let summed = (!parts.is_empty()).then(|| parts.into_iter().fold(0, u64::saturating_add));
         count("total_tokens").or(summed)
+    }
+
+    pub(crate) fn api(&self) -> Api {
+        self.api
+    }
+
+    pub(crate) fn body(&self) -> &Json {
+        &self.body
+    }
+
+    /// Returns how many choices it has.
+    pub(crate) fn choices(&self) -> usize {
+        self.choices
+    }
+
+    pub(crate) fn events_of(&self, choice: usize) -> impl Iterator<Item = &Event> {
+        self.segments.iter().filter(move |(of, _)| *of == choice).map(|(_, segment)| &segment.event)
     }
 
     /// Whether a word is split between two parts of a text: clients that join them read another word than those that show

@@ -95,10 +95,16 @@ impl ToolRemoval {
                     }
                     let schema_at = join_path(&json_path![key, place], tool.schema_at.iter().cloned());
                     let argument_at = join_path(&schema_at, ["properties".into(), choice.argument.as_str().into()]);
-                    edits.push(match left.is_empty() {
-                        true => (argument_at, JsonEdit::Remove),
-                        false => (join_path(&argument_at, ["enum".into()]), JsonEdit::Set(left.into())),
-                    });
+                    if left.is_empty() {
+                        edits.push((argument_at, JsonEdit::Remove));
+                        continue;
+                    }
+                    // A default that is no longer in the list would make the schema invalid.
+                    let default_at = join_path(&argument_at, ["default".into()]);
+                    if value.find(&default_at).is_some_and(|default| !left.contains(default)) {
+                        edits.push((default_at, JsonEdit::Remove));
+                    }
+                    edits.push((join_path(&argument_at, ["enum".into()]), JsonEdit::Set(left.into())));
                 }
             }
         }

@@ -51,7 +51,7 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     match Foresight::open(&judge, &policy) {
         Ok(foresight) => {
-            for reason in foresight.iter().flat_map(Foresight::left_out) {
+            for reason in foresight.iter().flat_map(Foresight::notes) {
                 writeln!(out, "note: {reason}\n")?;
             }
         }

@@ -12,20 +12,25 @@ use serde_json::json;
 
 use crate::args::{LogArgs, LogCommand};
 use crate::exit::Outcome;
+use crate::ledger_log::is_ledger;
 
 /// Runs a subcommand.
 pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match &args.what {
         LogCommand::Create { log, origin, after } => create(log, origin, after.as_deref(), out)?,
         LogCommand::Show { log, from, count, reveal, format } => {
-            let reader = Reader::open(log);
             // A folder without a ledger must not look like an empty ledger.
-            reader.first_key()?;
+            if !is_ledger(log) {
+                return Err(no_ledger(log));
+            }
+            let reader = Reader::open(log);
             show::run(&reader, *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
         }
         LogCommand::Interventions { log, format } => {
+            if !is_ledger(log) {
+                return Err(no_ledger(log));
+            }
             let reader = Reader::open(log);
-            reader.first_key()?;
             interventions::run(&reader, *format, out)?;
         }
         LogCommand::Proof { log, index, since, size } => proof(log, *index, *since, *size, out)?,

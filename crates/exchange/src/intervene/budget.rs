@@ -82,9 +82,10 @@ impl Life {
             return Ok(Vec::new());
         }
         let count = requests.len();
+        let wait = budget.time.map(|time| time.saturating_sub(budget.elapsed));
         budget.calls += count;
         self.count(|counts| counts.extra_calls += count as u64);
-        let bodies = match self.perform(ExchangeStep::AskAll(requests)).await? {
+        let bodies = match self.perform(ExchangeStep::AskAll { requests, wait }).await? {
             StepResult::Replies { bodies, elapsed } if bodies.len() == count => {
                 budget.elapsed = budget.elapsed.saturating_add(elapsed);
                 bodies

@@ -14,6 +14,7 @@ use lictor_predict::{SampleSequence, Score};
 use lictor_wire::Request;
 
 use super::budget::CallBudget;
+use super::offered::OfferedNames;
 use super::plan::{read_plan, write_question};
 use crate::exchange::{Life, Stop};
 
@@ -90,6 +91,7 @@ impl Life {
         let Some(asked) = Request::with_question(self.api, request, &question).map(Bytes::from) else {
             return Ok(risk);
         };
+        let offered = OfferedNames::read(self.api, request);
         while left > 0 && !risk.is_decided(plan.risk.to_f64()) {
             let calls = left.min(BATCH_CALLS);
             let bodies = self.ask_within(budget, vec![asked.clone(); calls]).await?;
@@ -100,7 +102,7 @@ impl Life {
                 break;
             }
             self.count(|counts| counts.samples += answers.len() as u64);
-            for violates in self.try_plans(plan, reply, &answers).await? {
+            for violates in self.try_plans(plan, (reply, &offered), &answers).await? {
                 risk.add(violates);
             }
         }
@@ -111,11 +113,14 @@ impl Life {
     async fn try_plans(
         &self,
         plan: &PredictSettings,
-        reply: &[Event],
+        (reply, offered): (&[Event], &OfferedNames),
         answers: &[Bytes],
     ) -> Result<Vec<Option<bool>>, Stop> {
         let unknown = self.options.unknown_fields;
-        let read = |answer: &Bytes| read_plan(self.api, answer, unknown, plan.within);
+        // A plan with a tool that there is not says nothing about those that there are.
+        let read = |answer: &Bytes| {
+            read_plan(self.api, answer, unknown, plan.within).filter(|actions| offered.has_all(actions))
+        };
         let plans: Vec<Option<Vec<Event>>> = answers.iter().map(read).collect();
         let follow = |actions: &Vec<Event>| {
             let actions = actions.iter().map(|action| self.assign(action.clone()));

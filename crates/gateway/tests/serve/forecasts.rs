@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::crossing::{saying, told};
 use crate::vendor::{Say, call, path, request, text};
-use crate::world::{Model, Play, of_type, plan};
+use crate::world::{Ends, Model, Play, of_type, plan};
 
 /// Returns a policy that forecasts by a chain: after `open_shell`, `drop` mostly follows.
 fn policy(predict: &str) -> String {
@@ -169,6 +169,22 @@ async fn missing_forecasts_are_counted() {
     assert!(world.figure("lictor_forecasts_missing_total").await > 0);
     assert_eq!(world.figure("lictor_candidates_total").await, 0, "without a forecast nothing is replaced");
     world.end().await;
+}
+
+/// A candidate that never comes does not hold the reply for longer than the policy says.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_candidate_is_not_waited_for() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let model = Model::start(move |seen| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => told(seen, &[call("a", "open_shell", json!({}))]),
+        _ => Play { ends: Ends::Silent, pieces: Vec::new(), ..told(seen, &[]) },
+    })
+    .await;
+    let world = plan(&model, &policy("risk: 0.3, intervene: [resample], candidates: 2, time: 300ms")).start().await;
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "Tidy up.", false)).await;
+    assert!(got.text().contains("open_shell"), "{}", got.text());
+    let records = world.end().await;
+    assert_eq!(of_type(&records, "intervention")[0]["calls"], json!(2));
 }
 
 #[tokio::test(flavor = "multi_thread")]

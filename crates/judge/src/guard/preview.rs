@@ -99,7 +99,7 @@ impl Guard {
     }
 
     /// Returns the objections to an event.
-    fn propose(&mut self, event: &Event) -> Vec<Objection> {
+    pub(super) fn propose(&mut self, event: &Event) -> Vec<Objection> {
         let name = event.session.clone().unwrap_or_default();
         let mut begun;
         let guarded = match self.sessions.get_mut(&name) {

@@ -2,9 +2,10 @@
 
 use lictor_event::Event;
 use lictor_json::Text;
+use lictor_policy::Response;
 use lictor_predict::Score;
 
-use super::Guard;
+use super::{Guard, strongest};
 use crate::foresight::ReplyOutlook;
 
 /// The scores of possible replies.
@@ -15,6 +16,8 @@ pub struct ReplyScores {
     pub scores: Vec<Option<Score>>,
     /// For each reply whether one of its own events violates a property that is forecast.
     pub violations: Vec<bool>,
+    /// For each reply whether the guard would now stop one of its events, or let it wait, by any property.
+    pub stopped: Vec<bool>,
     /// The properties that the first reply puts at risk, and how likely each is violated, the most likely first; none if
     /// that reply is not risky, or the forecast is not by a chain.
     pub at_risk: Vec<(Text, f64)>,
@@ -29,8 +32,13 @@ impl Guard {
         let Some(mut foresight) = self.decider.foresight.take() else {
             let violations = vec![false; replies.len()];
             let scores = vec![None; replies.len()];
-            return ReplyScores { scores, violations, at_risk: Vec::new(), advice: String::new() };
+            let stopped = vec![false; replies.len()];
+            return ReplyScores { scores, violations, stopped, at_risk: Vec::new(), advice: String::new() };
         };
+        let mut stopped = Vec::with_capacity(replies.len());
+        for events in replies {
+            stopped.push(events.iter().any(|event| strongest(&self.propose(event)) >= Response::Ask));
+        }
         let name = Text::from(session);
         let mut begun = None;
         let guarded = match self.sessions.get(&name) {
@@ -46,6 +54,6 @@ impl Guard {
         let at_risk = risks.into_iter().map(|(property, chance)| (property.id.clone(), chance)).collect();
         let scores = outlooks.iter().map(|outlook| outlook.score).collect();
         let violations = outlooks.iter().map(|outlook| !outlook.violated.is_empty()).collect();
-        ReplyScores { scores, violations, at_risk, advice }
+        ReplyScores { scores, violations, stopped, at_risk, advice }
     }
 }

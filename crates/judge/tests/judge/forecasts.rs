@@ -121,3 +121,36 @@ fn forecast_of_text_stops_nothing() {
     guard.decide(event(Kind::UserMessage), None);
     assert_eq!(guard.decide(event(Kind::AssistantMessage), None).action, Action::Forward);
 }
+
+/// A session must not become unforeseeable by talk: its number is then a reason for care, and never one to be at ease.
+#[test]
+fn talk_does_not_hide_a_risky_call() {
+    for talk in 0..12 {
+        let mut guard = guard(BLOCKS, "risk: 0.6, intervene: [stop]");
+        guard.decide(event(Kind::UserMessage), None);
+        (0..talk).for_each(|_| drop(guard.decide(event(Kind::AssistantMessage), None)));
+        let decision = guard.decide(call("open_shell"), None);
+        assert_eq!(decision.action, Action::Block, "after {talk} messages");
+        let decision = guard.decide(call("open_console"), None);
+        assert_eq!(decision.action, Action::Forward, "after {talk} messages");
+        assert!(talk < 8 || decision.is_unforeseen, "after {talk} messages");
+    }
+}
+
+#[test]
+fn chain_holds_no_texts_of_logs() {
+    let text = "lictor: 1\nname: p\nfacts:\n  mailed(to): {on: tool_call(mail), to: args.to}\nproperties:\n  \
+                - {id: a, formula: 'always !mailed(\"boss@example.org\")'}\n  \
+                - {id: b, formula: 'always !argument(\"note\", \"secret\")'}\n";
+    let policy = Policy::parse(text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy;
+    let mail = || {
+        let arguments = serde_json::json!({"to": "ann@example.org", "note": "Ann Smith has cancer"}).to_string();
+        let arguments = lictor_event::Arguments::from_json(lictor_json::parse_str(&arguments).unwrap());
+        Event { args: Some(arguments), ..call("mail") }
+    };
+    let sessions: Vec<Vec<Event>> = (0..30).map(|_| vec![event(Kind::UserMessage), mail(), mail()]).collect();
+    let chain = Judge::new(&policy).unwrap().learn_chain(sessions.iter().map(|events| &events[..])).unwrap();
+    let written = chain.to_file();
+    assert!(written.contains("boss@example.org"), "what a formula names is kept");
+    assert!(!written.contains("ann@") && !written.contains("Ann Smith"), "{written}");
+}

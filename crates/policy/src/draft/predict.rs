@@ -129,6 +129,18 @@ impl PolicyReader<'_> {
             let message = "`ask` lets calls wait for a reviewer, and `stop` blocks the same calls";
             refuse("intervene", message, "keep one of them");
         }
+        let is_repeated = |(place, by): (usize, &Intervention)| intervene[..place].contains(by);
+        if intervene.iter().enumerate().any(is_repeated) {
+            refuse(
+                "intervene",
+                "`intervene` names a way twice",
+                "name each once; `candidates` says how often is asked",
+            );
+        }
+        if has("properties") && settings.properties.is_empty() {
+            let hint = "name some, or leave it out: then all are forecast that can be";
+            refuse("properties", "`properties` names no property", hint);
+        }
         if has("hold") && !is_replacing {
             let message = "`hold` keeps a stream back to replace it, and `intervene` replaces nothing";
             refuse("hold", message, "add `resample`, `inject` or `switch` to `intervene`, or remove `hold`");
@@ -144,7 +156,11 @@ impl PolicyReader<'_> {
                 refuse(key, &format!("{what}, and only a chain can forecast without asking the model"), hint);
             }
         }
-        if !has("intervene") {
+        if intervene.is_empty()
+            && fields
+                .get("intervene")
+                .is_none_or(|node| matches!(&node.content, Content::List(items) if items.is_empty()))
+        {
             let hint = Some("write `intervene: [inject, resample]`, or another way".to_owned());
             let message = "`predict` without `intervene` forecasts, and does nothing about it".to_owned();
             self.report_warning(node.head_span(), "policy.predict", message, hint);

@@ -201,7 +201,8 @@ fn usage_is_read_as_vendors_write_it() {
     let cases = [
         (r#"{"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}"#, Some(7)),
         (r#"{"usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}"#, Some(12)),
-        (r#"{"usage":{"total_tokens":-1}}"#, None),
+        (r#"{"usage":{"total_tokens":-1}}"#, Some(u64::MAX)),
+        (r#"{"usage":{"total_tokens":null}}"#, None),
         (r#"{"usage":null}"#, None),
         ("no JSON", None),
     ];

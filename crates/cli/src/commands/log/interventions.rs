@@ -14,6 +14,7 @@ use crate::args::Listing;
 /// The interventions of a ledger, summed up.
 #[derive(Debug, Default, Serialize)]
 struct InterventionSummary {
+    /// Sessions with an intervention.
     sessions: usize,
     /// Requests that got a reminder.
     reminded: u64,
@@ -57,7 +58,9 @@ pub(crate) fn run(reader: &Reader, format: Listing, out: &mut dyn Write) -> Resu
                 let (before, after) = summary.add_intervention(&body);
                 replaced = (replaced.0 + before, replaced.1 + after);
             }
-            Some("decision") => summary.add_decision(&body),
+            Some("decision") if summary.add_decision(&body) => {
+                sessions.insert(body.get("session").or(body.get("run")).map(Value::to_string));
+            }
             _ => {}
         }
     }
@@ -108,12 +111,23 @@ impl InterventionSummary {
         }
     }
 
-    fn add_decision(&mut self, body: &Map<String, Value>) {
-        match body.get("forecast").and_then(|forecast| forecast.get("response")?.as_str()) {
-            Some("ask") => self.asked += 1,
-            Some(_) => self.stopped += 1,
-            None => {}
+    /// Adds a decision. Returns whether a forecast objected to it.
+    fn add_decision(&mut self, body: &Map<String, Value>) -> bool {
+        let Some(forecast) = body.get("forecast") else { return false };
+        match (body.get("shadow"), forecast.get("response").and_then(Value::as_str)) {
+            (Some(Value::Bool(true)), _) => self.shadow += 1,
+            (_, Some("ask")) => self.asked += 1,
+            _ => self.stopped += 1,
         }
+        let chance = forecast.get("risk").and_then(|risk| risk.get("chance")?.as_f64()).unwrap_or_default();
+        for property in
+            forecast.get("at_risk").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        {
+            let known = self.at_risk.entry(property.to_owned()).or_default();
+            known.interventions += 1;
+            known.chance += chance;
+        }
+        true
     }
 }
 
@@ -126,7 +140,7 @@ fn write_text(summary: &InterventionSummary, out: &mut dyn Write) -> Result<()> 
         return Ok(());
     }
     writeln!(out, "requests with a reminder    {reminded}")?;
-    writeln!(out, "replies that were risky     {replies}, of which {replaced} were replaced")?;
+    writeln!(out, "replies held to replace     {replies}, of which {replaced} were replaced")?;
     if let (Some(before), Some(after)) = (summary.before, summary.after) {
         writeln!(out, "mean forecast               {before:.2} of the replaced, {after:.2} of what was taken")?;
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
@@ -50,9 +51,10 @@ impl CallHead {
 
 impl HttpExchange {
     /// Sends several requests to the upstream, some of them at once, and returns their replies in order. They stop if the
-    /// client disconnects.
-    pub(super) async fn ask_all(&mut self, requests: Vec<Bytes>) -> Result<StepResult, Stop> {
+    /// client disconnects, or after `wait`.
+    pub(super) async fn ask_all(&mut self, requests: Vec<Bytes>, wait: Option<Duration>) -> Result<StepResult, Stop> {
         let begun = Instant::now();
+        let until = wait.and_then(|wait| begun.checked_add(wait));
         let head = CallHead {
             gateway: Arc::clone(&self.gateway),
             address: self.upstream_address().clone(),
@@ -76,6 +78,7 @@ impl HttpExchange {
                 // Dropping the calls closes their connections.
                 () = disconnected(&mut self.client, self.pieces.as_ref()) => return Err(Stop::Gone),
                 joined = calls.join_next() => joined,
+                () = wait_until(until) => break,
             };
             let Some(joined) = joined else { break };
             // A call that panicked has no reply.
@@ -86,5 +89,13 @@ impl HttpExchange {
             }
         }
         Ok(StepResult::Replies { bodies, elapsed: begun.elapsed() })
+    }
+}
+
+/// Waits until a time; without one, for ever.
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
