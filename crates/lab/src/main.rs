@@ -107,6 +107,9 @@ fn main() -> anyhow::Result<()> {
             if no_sweep {
                 plan.sweep.clear();
             }
+            if let Some(folder) = &pictures {
+                fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+            }
             let results = measure(&plan).map_err(anyhow::Error::msg)?;
             io::stdout().write_all(write_tables(&plan, &results).as_bytes())?;
             for (temperature, picture) in pictures.is_some().then(|| draw_sweeps(&results)).into_iter().flatten() {
