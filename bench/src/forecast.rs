@@ -44,8 +44,10 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         let chain = Arc::new(judge.learn_chain(past.iter().map(|(_, events)| &events[..]))?);
         let mut predictor = judge.predictor(&chain, &[0], SOME_VIOLATION, WITHIN)?;
         let count: usize = future.iter().map(|(_, events)| events.len()).sum();
-        let title =
-            format!("forecasts {WITHIN} actions ahead by {name}, {} classes of events, {count} forecasts", chain.classes());
+        let title = format!(
+            "forecasts {WITHIN} actions ahead by {name}, {} classes of events, {count} forecasts",
+            chain.classes()
+        );
         let mut section = Section::new(title);
         let cold = forecast(&mut judge, &mut predictor, future)?;
         let warm = forecast(&mut judge, &mut predictor, future)?;

@@ -37,7 +37,8 @@ use crate::table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | forecast | gateway | ledger | store";
+const USAGE: &str =
+    "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | forecast | gateway | ledger | store";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
