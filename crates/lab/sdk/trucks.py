@@ -1,7 +1,7 @@
 """Measures strategies through a real gateway with OpenAI's own library, streamed and not, and compares with the lab.
 
-The agent is simulated and seeded. So a run that is not streamed must be the same run as within one process: any
-difference ends this script with an error.
+The agent is simulated and seeded. So a run that is not streamed must be the same run as within one process, unless replies are
+asked for at once: any other difference ends this script with an error.
 """
 
 import argparse
@@ -45,8 +45,9 @@ for strategy in options.strategies:
         violating = sum(score["violating_actions"] for score in scores)
         # A run that delivers everything ends with a reply without a call.
         asked = actions + sum(score["done"] and score["actions"] < 60 for score in scores)
+        # Replies that are asked for at once may come in another order than within one process, so they may differ.
         same = sum(one == other for one, other in zip(scores, expected))
-        differs = differs or (not streamed and same < options.runs)
+        differs = differs or (not streamed and strategy != "resample" and same < options.runs)
         row = [strategy, "streamed" if streamed else "whole", f"{violating / options.runs:.2f}"]
         row += [f"{100 * violating / actions:.2f}", f"{mean(score['reward'] for score in scores):.2f}"]
         row += [f"{(calls - asked) / options.runs:.1f}", f"{same} of {options.runs}"]

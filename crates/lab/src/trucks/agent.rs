@@ -1,8 +1,9 @@
 //! The agent: a model behind the chat interface of OpenAI, simulated.
 //!
 //! It reads a request with messages, draws the next action, and answers with a chat completion of one tool call. The
-//! field `seed` names the run: the same seed, the same state and the same number of the attempt give the same reply. So
-//! runs with different interventions can be compared pair by pair.
+//! field `user` names the run by its seed: the same run, the same state and the same number of the attempt give the same
+//! reply. So runs with different interventions can be compared pair by pair. The field `seed` would not do: a request that is
+//! sent again has none, and its reply must be of the same agent.
 //!
 //! The agent knows the properties and weighs them; it does not know the judge.
 
@@ -76,7 +77,8 @@ impl TruckAgent {
         let world = messages.iter().rev().find_map(read_state).ok_or("no message shows the state of the world")?;
         let temperature = body["temperature"].as_f64().unwrap_or(DEFAULT_TEMPERATURE).max(0.01);
         let factor = if has_reminder(messages) { REMINDER_FACTOR } else { 1.0 };
-        let seed = body["seed"].as_u64().unwrap_or_default();
+        let user = body["user"].as_str().unwrap_or_default();
+        let seed = user.parse::<u64>().map_err(|_| format!("`user` must be the seed of the run, not `{user}`"))?;
         let step = messages.iter().filter(|message| message["role"] == "assistant").count();
         let attempt = self.attempts.entry((seed, step)).or_default();
         *attempt += 1;

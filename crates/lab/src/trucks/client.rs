@@ -88,6 +88,7 @@ impl TruckClient {
     pub fn request(&self) -> Value {
         json!({
             "model": PLAIN_MODEL,
+            "user": self.seed.to_string(),
             "seed": self.seed,
             "temperature": self.temperature,
             "messages": self.messages,
