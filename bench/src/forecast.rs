@@ -13,6 +13,7 @@ use lictor::audit::{AuditOptions, sessions};
 use lictor::event::Event;
 use lictor::guard::{Guard, GuardOptions};
 use lictor::input::Input;
+use lictor::json::Text;
 use lictor::judge::Judge;
 use lictor::policy::{FileResolver, Policy};
 use lictor::predict::{Predictor, SOME_VIOLATION};
@@ -79,11 +80,11 @@ fn at(sorted: &[f64], share: f64) -> f64 {
 fn forecast(
     judge: &mut Judge,
     predictor: &mut Predictor,
-    sessions: &[(String, Vec<Event>)],
+    sessions: &[(Text, Vec<Event>)],
 ) -> Result<Vec<f64>, Box<dyn Error>> {
     let mut times = Vec::new();
     for (name, events) in sessions {
-        let mut session = Session::new(judge, name);
+        let mut session = Session::new(judge, name.clone());
         for event in events {
             session.observe(judge, event)?;
             let start = Instant::now();
@@ -96,7 +97,7 @@ fn forecast(
 }
 
 /// Returns the time of the decision on each event in nanoseconds, sorted.
-fn decide(formula: &str, sessions: &[(String, Vec<Event>)]) -> Result<Vec<f64>, Box<dyn Error>> {
+fn decide(formula: &str, sessions: &[(Text, Vec<Event>)]) -> Result<Vec<f64>, Box<dyn Error>> {
     let mut guard = Guard::new(judge(formula)?, GuardOptions::default());
     let mut times = Vec::new();
     for event in sessions.iter().flat_map(|(_, events)| events).cloned() {
