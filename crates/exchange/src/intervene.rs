@@ -144,7 +144,7 @@ impl Life {
         Ok(Some(OpenIntervention { plan, request, offered, events, advice, requests, budget, record }))
     }
 
-    /// Whether no further reply need be asked for: with `one_by_one`, the last one is better, and not risky.
+    /// Whether no further reply need be asked for: with `one_by_one`, the last one is better, and neither risky nor stopped.
     pub(crate) async fn is_enough<T>(
         &self,
         open: &OpenIntervention<'_>,
@@ -157,9 +157,10 @@ impl Life {
         else {
             return Ok(false);
         };
-        let score = self.score(vec![events.clone()]).await?.scores.first().copied().flatten();
+        let scored = self.score(vec![events.clone()]).await?;
+        let (score, is_stopped) = (scored.scores.first().copied().flatten(), scored.stopped.first() == Some(&true));
         let is_risky = ReplyRisk { score, ..ReplyRisk::default() }.is_risky(open.plan);
-        Ok(!is_risky && choose_candidate(open.record.original.floor(), &[score]).is_some())
+        Ok(!is_stopped && !is_risky && choose_candidate(open.record.original.floor(), &[score]).is_some())
     }
 
     /// Returns the requests for other replies, as many as the policy wants.
@@ -189,7 +190,10 @@ impl Life {
         open.record.received = received.len();
         let taken = match received.is_empty() {
             true => None,
-            false => self.find_better(&mut open, received).await?,
+            false => match self.find_better(&mut open, received).await {
+                Ok(taken) => taken,
+                Err(stop) => return Err(self.note_interrupted(&open, stop).await),
+            },
         };
         let OpenIntervention { plan, budget, record, .. } = open;
         self.perform(ExchangeStep::Note(self.reply_record(plan, &record, &budget))).await?;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use lictor_event::{Event, Kind};
-use lictor_logic::{Arena, Atom, Facts, Monitor, Snapshot, Term, Value, Verdict};
+use lictor_logic::{Arena, Atom, Facts, Formula, Monitor, Snapshot, Term, Value, Verdict};
 use lictor_policy::{ForecastSource, History, Mode, Policy, PredictSettings, Problem, Property};
 use lictor_predict::{Chain, ChainError, ChainPlace, Forecast, Outlook, Predictor, SOME_VIOLATION, Score, Step};
 
@@ -46,11 +46,8 @@ fn as_step(kind: &Kind, tool: Option<&str>, facts: Facts) -> Step {
 impl Judge {
     /// Returns the facts that the formulas of the policy ask for.
     fn atoms(&self) -> Vec<Atom> {
-        let mut atoms = Vec::new();
-        for parsed in &self.prepared().formulas {
-            collect_atoms(&parsed.arena, parsed.formula, true, &mut atoms);
-        }
-        let mut atoms: Vec<Atom> = atoms.into_iter().map(|(atom, _)| atom).collect();
+        let formulas = self.prepared().formulas.iter();
+        let mut atoms: Vec<Atom> = formulas.flat_map(|parsed| list_atoms(&parsed.arena, parsed.formula)).collect();
         atoms.sort_unstable();
         atoms.dedup();
         atoms
@@ -86,9 +83,8 @@ impl Judge {
     /// Returns a note about a tool that a property names and a chain never saw.
     fn find_unseen_tool(&self, place: usize, chain: &Chain) -> Option<ForesightError> {
         let (property, parsed) = (&self.prepared().properties[place], &self.prepared().formulas[place]);
-        let mut atoms = Vec::new();
-        collect_atoms(&parsed.arena, parsed.formula, true, &mut atoms);
-        let unseen = atoms.iter().find_map(|(atom, _)| match atom.terms.first() {
+        let atoms = list_atoms(&parsed.arena, parsed.formula);
+        let unseen = atoms.iter().find_map(|atom| match atom.terms.first() {
             Some(Term::Value(Value::Text(tool))) if &*atom.name == "tool_call" && !chain.knows_tool(tool) => Some(tool),
             _ => None,
         })?;
@@ -154,8 +150,6 @@ fn find_foreign_atom<'a, I: Iterator<Item = &'a str>>(pattern: &str, properties:
     let mut arena = Arena::new();
     // What is no formula is refused by what follows.
     let formula = arena.parse(pattern).ok()?;
-    let mut atoms = Vec::new();
-    collect_atoms(&arena, formula, true, &mut atoms);
     let is_verdict = |atom: &Atom| {
         let is_of_one = match atom.terms.first() {
             Some(Term::Value(Value::Text(name))) => properties().any(|id| *id == **name),
@@ -164,7 +158,14 @@ fn find_foreign_atom<'a, I: Iterator<Item = &'a str>>(pattern: &str, properties:
         };
         matches!(&*atom.name, "violated" | "satisfied") && atom.terms.len() <= 1 && is_of_one
     };
-    atoms.into_iter().map(|(atom, _)| atom).find(|atom| !is_verdict(atom))
+    list_atoms(&arena, formula).into_iter().find(|atom| !is_verdict(atom))
+}
+
+/// Returns the facts that a formula asks for.
+fn list_atoms(arena: &Arena, formula: Formula) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    collect_atoms(arena, formula, true, &mut atoms);
+    atoms.into_iter().map(|(atom, _)| atom).collect()
 }
 
 /// Forecasts for the replies of a guard's sessions, as its policy says.
@@ -294,10 +295,7 @@ impl Foresight {
         let mut risks: Vec<(usize, f64)> = outlook.violated.iter().map(|place| (*place, 1.0)).collect();
         if risks.is_empty() {
             for (place, predictor) in self.properties.iter().zip(&mut self.of_properties) {
-                let at = outlook.after.chain_place(judge, predictor.chain());
-                let snapshot = judge.save_monitors(&outlook.after.state().standing);
-                let estimate = predictor.estimate(&snapshot, &at, &[]);
-                risks.push((*place, estimate.map_or(0.0, |estimate| estimate.chance)));
+                risks.push((*place, outlook.after.estimate(judge, predictor).unwrap_or(0.0)));
             }
             risks.retain(|(_, chance)| *chance >= MIN_NAMED_CHANCE);
             risks.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -321,12 +319,9 @@ impl Foresight {
     /// Returns the score of a session that is out of model, if it is a reason to stop a call: a session must not become
     /// unforeseeable by talk and failed attempts.
     fn estimate(&mut self, judge: &Judge, session: &Session) -> Option<Score> {
-        let predictor = self.predictor.as_mut()?;
-        let place = session.chain_place(judge, predictor.chain());
-        let estimate = predictor.estimate(&judge.save_monitors(&session.state().standing), &place, &[]).ok()?;
+        let chance = session.estimate(judge, self.predictor.as_mut()?)?;
         // Its upper end does not hold, so it is never a reason to let the call pass.
-        let score = Score { most: 1.0, chance: estimate.chance };
-        (estimate.chance >= self.settings.risk.to_f64()).then_some(score)
+        (chance >= self.settings.risk.to_f64()).then_some(Score { most: 1.0, chance })
     }
 
     fn is_risky(&self, score: Option<Score>) -> bool {
@@ -386,6 +381,13 @@ impl Session {
         let mut place = chain.start();
         self.recent_steps(judge).iter().for_each(|step| chain.follow(&mut place, step));
         place
+    }
+
+    /// Returns the number that a chain has from here on, even out of model.
+    fn estimate(&self, judge: &Judge, predictor: &mut Predictor) -> Option<f64> {
+        let place = self.chain_place(judge, predictor.chain());
+        let snapshot = judge.save_monitors(&self.state().standing);
+        predictor.estimate(&snapshot, &place, &[]).ok().map(|estimate| estimate.chance)
     }
 
     /// Returns a forecast from here on.

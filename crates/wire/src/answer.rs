@@ -1,7 +1,7 @@
 //! Whether a reply is a whole answer: the model ended it by itself, and it says or calls something.
 //!
-//! A reply that was cut short, filtered or is empty harms nobody, so it would win any comparison of risks; and it is of no
-//! use to the client.
+//! A reply that was cut short, filtered or is empty violates nothing, so it would win any comparison of risks; and it is of
+//! no use to the client.
 
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, SseFramer};
