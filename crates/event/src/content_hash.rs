@@ -13,6 +13,9 @@ use lictor_json::{Json, Object};
 /// How many bytes of small pieces are hashed at once.
 const MAX_BUFFERED_BYTES: usize = 4096;
 
+/// How many bytes an event usually has besides its text.
+const USUAL_BYTES: usize = 320;
+
 /// The hash of an event, a value, or a whole history.
 pub type ContentHash = [u8; 32];
 
@@ -21,7 +24,7 @@ pub type ContentHash = [u8; 32];
 /// Only the content that a model sees counts: the kind, the id, the text, the arguments and the result. Use
 /// [`hash_event`] where every field counts.
 pub fn extend_hash(before: &ContentHash, event: &Event) -> ContentHash {
-    let mut hash = HashInput::default();
+    let mut hash = HashInput::for_event(event);
     hash.update(before);
     add_text(&mut hash, event.kind.name());
     add_text(&mut hash, event.id.as_deref().unwrap_or_default());
@@ -72,7 +75,7 @@ pub fn hash_event(event: &Event) -> ContentHash {
         more,
         source: _,
     } = event;
-    let mut hash = HashInput::default();
+    let mut hash = HashInput::for_event(event);
     add_text(&mut hash, kind.name());
     for field in [session, agent, principal, id, tool, message, to] {
         add_option(&mut hash, field.as_ref(), |hash, field| add_text(hash, field));
@@ -97,6 +100,15 @@ pub fn hash_event(event: &Event) -> ContentHash {
     hash.finish()
 }
 
+/// Returns bytes as hexadecimal digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    let mut text = String::with_capacity(bytes.len() * 2);
+    bytes.iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
+    text
+}
+
 /// Returns the hash of a value.
 pub fn hash_json(json: &Json) -> ContentHash {
     let mut hash = HashInput::default();
@@ -114,6 +126,13 @@ struct HashInput {
 }
 
 impl HashInput {
+    /// Returns an input with room for an event.
+    fn for_event(event: &Event) -> HashInput {
+        let text = event.text.as_ref().map_or(0, |text| text.len());
+        HashInput { buffer: Vec::with_capacity((text + USUAL_BYTES).min(MAX_BUFFERED_BYTES)), hasher: None }
+    }
+
+    #[inline]
     fn update(&mut self, bytes: &[u8]) {
         if self.buffer.len() + bytes.len() > MAX_BUFFERED_BYTES {
             let hasher = self.hasher.get_or_insert_default();

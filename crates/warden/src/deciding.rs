@@ -112,7 +112,6 @@ impl Warden {
         now: Option<Time>,
     ) -> Result<Option<DecidedBatch>, WardenError> {
         for session in sessions {
-            self.turn += 1;
             self.hold(session)?;
         }
         // Usually there are none: they are forgotten once they are answered.
@@ -142,13 +141,11 @@ impl Warden {
                 let lag = now.0.saturating_sub(time.0);
                 held.lag = Some(held.lag.map_or(lag, |known| known.min(lag)));
             }
-            match (name, self.held.get_mut(&session)) {
+            match name {
                 // Two events of the same id in one batch are two events.
-                (Some(name), Some(_)) if held::is_by_id(&name) => {
-                    by_id.push((session.clone(), name, Arc::clone(&decision)));
-                }
-                (Some(name), Some(held)) => held.answer(name, Arc::clone(&decision)),
-                _ => {}
+                Some(name) if held::is_by_id(&name) => by_id.push((session.clone(), name, Arc::clone(&decision))),
+                Some(name) => held.answer(name, Arc::clone(&decision)),
+                None => {}
             }
             for decision in std::iter::once(&*decision).chain(&decision.settled) {
                 if let Some(mut record) = self.outgoing(&session, decision, now) {
@@ -171,7 +168,9 @@ impl Warden {
             self.load_missing(&touched)?;
             for (session, names) in unanswered {
                 self.hold(session)?;
-                self.held.entry(session.clone()).and_modify(|held| held.keep_by_id(&names));
+                if let Some(held) = self.held.get_mut(session) {
+                    held.keep_by_id(&names);
+                }
             }
             return Ok(None);
         }

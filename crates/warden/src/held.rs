@@ -33,8 +33,8 @@ pub(crate) struct HeldSession {
     /// The names of events, and their answers; the last `fresh` are not saved yet.
     pub(crate) answered: Vec<(String, PastAnswer)>,
     pub(crate) fresh: usize,
-    /// When it was last used, as a value of [`Warden::turn`].
-    pub(crate) turn: u64,
+    /// The number of its last use, of all uses of sessions.
+    pub(crate) last_use: u64,
     /// Whether a live session has changed since it was saved, and whether it is changing now.
     pub(crate) is_unsaved: bool,
     pub(crate) is_changing: bool,
@@ -146,12 +146,11 @@ pub(crate) fn take_exchange(event: &mut Event) -> Option<String> {
 pub(crate) fn name_of(event: &Event) -> Option<String> {
     let name = match (event.seq, event.more.get(DELIVERY).and_then(Json::as_str), &event.id) {
         (Some(seq), _, _) => format!("#{seq}"),
-        (None, Some(delivery), _) => format!("@{delivery}"),
+        (None, Some(delivery), _) => ["@", delivery].concat(),
         (None, None, Some(id)) => format!("={}/{id}", event.kind),
         (None, None, None) => return None,
     };
     // Half of the hash is enough to distinguish the events of a session.
-    let print =
-        content_hash::hash_event(event).iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
-    Some(format!("{name} {print:032x}"))
+    let hash = content_hash::hash_event(event);
+    Some([name.as_str(), " ", &content_hash::to_hex(&hash[..16])].concat())
 }

@@ -15,6 +15,7 @@ mod deciding;
 mod error;
 mod handle;
 mod held;
+mod held_sessions;
 mod histories;
 mod kept;
 mod live;

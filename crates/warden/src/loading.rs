@@ -6,19 +6,20 @@ use crate::kept::{self, KeptPart, KeptSession};
 use crate::record::{OutgoingRecord, random_name};
 use crate::warden::Warden;
 
+/// How many live sessions are evicted at once; more if there are far too many. They have to be saved.
+const MAX_EVICTED_AT_ONCE: usize = 8;
+
 impl Warden {
     /// Loads a session into memory.
     pub(crate) fn hold(&mut self, session: &str) -> Result<(), WardenError> {
-        let turn = self.turn;
-        if let Some(held) = self.held.get_mut(session) {
-            held.turn = turn;
+        if self.held.touch(session) {
             return Ok(());
         }
         if self.is_lost(session) {
             return Err(WardenError::Lost { session: session.to_owned() });
         }
         let key = kept::state(session);
-        let mut held = HeldSession { turn, run: random_name(), ..HeldSession::default() };
+        let mut held = HeldSession { run: random_name(), ..HeldSession::default() };
         if let Some(stored) = self.store.load(&key)? {
             let mut last: KeptSession = kept::read(&stored.value, &key)?;
             let mut happened = Vec::new();
@@ -56,7 +57,7 @@ impl Warden {
                 self.announced.push((session.to_owned(), record));
             }
         }
-        self.held.insert(session.to_owned(), held);
+        self.held.insert(session, held);
         Ok(())
     }
 
@@ -83,7 +84,7 @@ impl Warden {
     /// Evicts everything after a panic, which may have left the state in memory incomplete. Records that are in the
     /// store but not in the ledger are written.
     pub(crate) fn start_over(&mut self) -> Result<(), WardenError> {
-        let all: Vec<String> = self.held.keys().cloned().collect();
+        let all: Vec<String> = self.held.names().cloned().collect();
         self.evict(&all)?;
         if self.live.is_some() {
             return Ok(());
@@ -106,13 +107,12 @@ impl Warden {
     pub(crate) fn make_room(&mut self) {
         let most = self.options.max_sessions.max(1);
         self.make_room_for_histories(most);
-        if self.held.len() <= most + most / 8 {
+        let surplus = self.held.len().saturating_sub(most);
+        if surplus == 0 {
             return;
         }
-        let mut turns: Vec<(u64, String)> = self.held.iter().map(|(name, held)| (held.turn, name.clone())).collect();
-        turns.sort_unstable();
-        turns.truncate(self.held.len() - most);
-        let names: Vec<String> = turns.into_iter().map(|(_, name)| name).collect();
+        let count = MAX_EVICTED_AT_ONCE.max(surplus / 16).min(surplus);
+        let names = self.held.oldest(if self.live.is_some() { count } else { surplus });
         // A session that cannot be saved stays.
         if self.save_live(&names, false).is_ok() {
             for name in names {

@@ -49,18 +49,16 @@ impl Warden {
 
     /// Returns the next sessions that are due, after a key, which is advanced.
     fn due_sessions(&self, last: &mut Option<String>, now: Time) -> Result<BTreeSet<String>, WardenError> {
-        let is_due = |key: &String| kept::due_time(key).is_some_and(|due| due <= now);
         let mut due = BTreeSet::new();
         if let Some(live) = &self.live {
-            for (key, session) in live.due_after(last.as_deref(), MAX_DUE_PER_SAVE) {
-                if !is_due(&key) {
-                    break;
-                }
-                due.insert(session);
-                *last = Some(key);
+            let after = last.as_deref().and_then(kept::due_time);
+            for (time, sessions) in live.due_until(now, after, MAX_DUE_PER_SAVE) {
+                due.extend(sessions.iter().cloned());
+                *last = Some(kept::due(time, ""));
             }
             return Ok(due);
         }
+        let is_due = |key: &String| kept::due_time(key).is_some_and(|due| due <= now);
         for key in self.store.keys(kept::DUE, last.as_deref(), MAX_DUE_PER_SAVE)? {
             if !is_due(&key) {
                 break;

@@ -15,7 +15,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::answer::{OpenQuestions, RefusedInput};
 use crate::error::WardenError;
-use crate::held::{HeldSession, StoredHistory};
+use crate::held::StoredHistory;
+use crate::held_sessions::HeldSessions;
 use crate::kept;
 use crate::live::LiveSessions;
 use crate::record::{self, ContentRetention, OutgoingRecord, WaitingRecord};
@@ -72,7 +73,7 @@ pub struct Warden {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) options: WardenOptions,
-    pub(crate) held: HashMap<String, HeldSession>,
+    pub(crate) held: HeldSessions,
     /// The histories across sessions that were loaded or saved, by their keys in the store.
     pub(crate) histories: HashMap<String, StoredHistory>,
     /// Records for the next save.
@@ -91,8 +92,6 @@ pub struct Warden {
     pub(crate) feed: Option<Feed>,
     /// The prefix of the keys of this ledger's waiting records in the store.
     pub(crate) outboxes: String,
-    /// Counts uses of sessions, to find the ones that were idle longest.
-    pub(crate) turn: u64,
 }
 
 /// A record that the ledger is writing and that is not in the store.
@@ -136,7 +135,7 @@ impl Warden {
             store,
             ledger,
             options,
-            held: HashMap::new(),
+            held: HeldSessions::default(),
             histories: HashMap::new(),
             announced: Vec::new(),
             written: Vec::new(),
@@ -146,7 +145,6 @@ impl Warden {
             live,
             feed: None,
             outboxes,
-            turn: 0,
         };
         warden.open_histories()?;
         warden.catch_up()?;
@@ -306,7 +304,7 @@ impl Warden {
 
     /// Returns the names of the sessions that are held in memory.
     pub fn names(&self) -> Vec<String> {
-        self.held.keys().cloned().collect()
+        self.held.names().cloned().collect()
     }
 }
 

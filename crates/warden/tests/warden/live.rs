@@ -136,6 +136,21 @@ fn live_sessions_are_saved_when_evicted() {
     assert!(warden.held() <= 3 && store.keys("session/s0/", None, 9).unwrap().len() == 2);
 }
 
+#[test]
+fn live_sessions_are_evicted_a_few_at_once() {
+    const MOST: usize = 200;
+    let (guard, policy) = guard(POLICIES[0]);
+    let mut options = WardenOptions::new(policy);
+    options.max_sessions = MOST;
+    let mut warden = Warden::open(guard, Arc::new(MemoryStore::private()), None, options).unwrap();
+    for number in 0..2 * MOST {
+        let before = warden.held();
+        let said = event(&format!(r#"{{"kind": "user_message", "session": "s{number}", "text": "hi"}}"#));
+        warden.decide(&said, Some(at(number as i64))).unwrap();
+        assert!(warden.held() <= MOST && before.saturating_sub(warden.held()) <= 8, "{before} to {}", warden.held());
+    }
+}
+
 /// How the saves of a private store end.
 const WORKS: u8 = 0;
 const FAILS: u8 = 1;
