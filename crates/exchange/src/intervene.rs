@@ -65,6 +65,9 @@ impl Life {
     /// Returns the reply to judge: the one given, or a better one. `request` is what the model was sent, and `sent` the
     /// memory as of then.
     pub(crate) async fn intervene(&self, sent: &SessionMemory, request: &Bytes, reply: Bytes) -> Result<Bytes, Stop> {
+        if self.replacing_plan().is_none() {
+            return Ok(reply);
+        }
         // What cannot be read is refused by what follows.
         let Some(events) = self.read_events(&reply) else { return Ok(reply) };
         let Some(mut open) = self.open_intervention(sent, request, events).await? else { return Ok(reply) };
@@ -104,6 +107,11 @@ impl Life {
         stop
     }
 
+    /// Returns the settings by which replies are replaced, if they are.
+    fn replacing_plan(&self) -> Option<&PredictSettings> {
+        self.options.interventions.as_deref().filter(|plan| plan.replaces_replies())
+    }
+
     /// Looks whether a reply is risky, and what may be asked instead. None if there is nothing to do or to record.
     pub(crate) async fn open_intervention<'a>(
         &'a self,
@@ -111,8 +119,7 @@ impl Life {
         request: &'a Bytes,
         events: Vec<Event>,
     ) -> Result<Option<OpenIntervention<'a>>, Stop> {
-        let plan = self.options.interventions.as_deref().filter(|plan| plan.replaces_replies());
-        let Some(plan) = plan else { return Ok(None) };
+        let Some(plan) = self.replacing_plan() else { return Ok(None) };
         if Request::may_run_vendor_tools(self.api, request) || is_kept_by_vendor(request) {
             return Ok(None);
         }

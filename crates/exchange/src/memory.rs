@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use lictor_event::content_hash::to_hex;
 use lictor_logic::Time;
 use lictor_wire::{ConversationHistory, Request, Ruling, SentItem};
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,7 @@ impl SessionMemory {
     /// Returns the stored form.
     pub fn to_bytes(&self, used: Time) -> Vec<u8> {
         let stored = StoredMemory {
-            known: hex(&self.known.to_bytes()).into(),
+            known: to_hex(&self.known.to_bytes()).into(),
             altered: self.altered.clone().into_iter().collect::<Vec<_>>().into(),
             granted: self.granted.as_slice().into(),
             notes: self.notes.as_slice().into(),
@@ -141,7 +142,7 @@ impl SessionMemory {
         if self.altered.is_empty() {
             return None;
         }
-        match self.altered.get(&hex(hash))? {
+        match self.altered.get(&to_hex(hash))? {
             Alteration::Denied(text) => Some(Ruling::Deny { text: text.clone() }),
             Alteration::Rewritten(line) => Some(read_event(line)),
         }
@@ -181,14 +182,14 @@ impl SessionMemory {
             Ruling::Rewrite(event) => Alteration::Rewritten(write_event(event)),
             Ruling::Deny { text } => Alteration::Denied(text.clone()),
         };
-        self.altered.insert(hex(hash), altered);
+        self.altered.insert(to_hex(hash), altered);
     }
 
     /// If there are more than `most` alterations, evicts those of items that a request with the whole history no longer
     /// has. If such an item comes again, it is new.
     pub(crate) fn keep_alterations(&mut self, request: &Request, most: usize) {
         if request.carries_history() && self.altered.len() > most {
-            let sent: HashSet<String> = request.items.iter().map(|item| hex(&item.hash)).collect();
+            let sent: HashSet<String> = request.items.iter().map(|item| to_hex(&item.hash)).collect();
             self.altered.retain(|hash, _| sent.contains(hash));
         }
     }
@@ -255,12 +256,6 @@ fn is_zero(count: &u64) -> bool {
 fn trim<T>(list: &mut Vec<T>) {
     let surplus = list.len().saturating_sub(MAX_REMEMBERED);
     list.drain(..surplus);
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    String::from_utf8(halves.map(|half| DIGITS[usize::from(half)]).collect()).unwrap_or_default()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

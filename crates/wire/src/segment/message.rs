@@ -13,9 +13,21 @@ use crate::refusal::WireRefusal;
 pub(crate) fn read_message(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefusal> {
     let role = written.text("role").unwrap_or_default();
     let joint = if role == "assistant" { "" } else { "\n" };
+    let content_at = join_path(at, ["content".into()]);
+    if let Some(Json::String(text)) = written.get("content")
+        && is_text_alone(written, text)
+    {
+        // Most messages of a history are one text, so nothing of them is taken apart.
+        let texts = vec![TextPart { at: content_at.clone(), text: text.clone(), joint }];
+        let event = read_events(written)?.into_iter().next();
+        let result_at = event.as_ref().filter(|event| event.kind == Kind::ToolResult).map(|_| content_at);
+        return Ok(event
+            .map(|event| Segment { texts, result_at, ..Segment::new(event, at.to_vec()) })
+            .into_iter()
+            .collect());
+    }
     let mut segments = Vec::new();
     let mut run = TextRun::default();
-    let content_at = join_path(at, ["content".into()]);
     match written.get("content") {
         Some(Json::Array(blocks)) if matches!(role, "user" | "assistant") => {
             for (place, block) in blocks.iter().enumerate() {
@@ -46,6 +58,12 @@ pub(crate) fn read_message(written: &Json, at: &[JsonStep]) -> Result<Vec<Segmen
         }
     }
     Ok(segments)
+}
+
+/// Whether a message has a text and nothing else that could be said or called.
+fn is_text_alone(written: &Json, text: &str) -> bool {
+    let is_absent = |key: &&str| written.get(key).is_none_or(Json::is_null);
+    !text.is_empty() && ["audio", "refusal", "tool_calls", "function_call"].iter().all(is_absent)
 }
 
 /// Returns the event of a block that is a call or a result; none if the block is text.
@@ -121,7 +139,7 @@ impl TextRun {
 
     /// Adds the segments of the blocks so far and starts anew.
     fn finish(&mut self, written: &Json, at: &[JsonStep], segments: &mut Vec<Segment>) -> Result<(), WireRefusal> {
-        let run = std::mem::take(self);
+        let mut run = std::mem::take(self);
         if run.blocks.is_empty() && run.beside.is_empty() {
             return Ok(());
         }
@@ -135,12 +153,18 @@ impl TextRun {
         };
         let attached = (written.text("role") != Some("assistant")).then(|| hash_attachments(&content)).flatten();
         message.insert("content", content);
-        for event in read_events(&message.into())? {
+        let events = read_events(&message.into())?;
+        let last = events.len().saturating_sub(1);
+        for (place, event) in events.into_iter().enumerate() {
             // A run without text beside other segments is no turn of its own.
             let is_empty = event.text.as_ref().is_none_or(|text| text.is_empty()) && event.more.is_empty();
             if !(is_empty && event.kind == Kind::UserMessage) {
                 // Audio cannot be changed, so its transcript cannot either.
-                let texts = if is_audio { Vec::new() } else { run.texts.clone() };
+                let texts = match (is_audio, place == last) {
+                    (true, _) => Vec::new(),
+                    (false, true) => std::mem::take(&mut run.texts),
+                    (false, false) => run.texts.clone(),
+                };
                 let result_at = (event.kind == Kind::ToolResult).then(|| join_path(at, ["content".into()]));
                 segments.push(Segment { event, at: at.to_vec(), texts, value: None, result_at, attached });
             }
