@@ -5,12 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use hmac::{Hmac, Mac};
+use lictor_event::content_hash::to_hex;
 use lictor_wire::Api;
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
 use tokio::time::Instant;
 
-use crate::identity::{EVERYBODY, Origin, hex};
+use crate::identity::{EVERYBODY, Origin};
 use crate::telemetry::{Outcome, RouteLabel};
 
 /// The outcome of an exchange whose process was killed.
@@ -254,7 +255,8 @@ impl Account {
             more.steered.iter().for_each(|steered| add("steered", Value::Object(steered.clone())));
             add("outcome", json!(more.outcome.unwrap_or(Outcome::Failed).name()));
             add("code", json!(more.code));
-            let hash = |mac: &Hmac<Sha256>| json!(format!("hmac-sha256:{}", hex(&mac.clone().finalize().into_bytes())));
+            let hash =
+                |mac: &Hmac<Sha256>| json!(format!("hmac-sha256:{}", to_hex(&mac.clone().finalize().into_bytes())));
             if let Some(hashes) = &more.hashes {
                 add("received_hash", hash(&hashes.received));
                 add("sent_hash", hash(&hashes.sent_down));

@@ -1,10 +1,11 @@
 //! One request and its reply over HTTP: its route, its forwarding, and its record.
 //!
-//! An exchange is a task of its own: it finishes and writes its record even if the client disconnects. A failure ends
-//! this exchange and no other. [`lictor_exchange`] judges; [`driver`] drives it.
+//! An exchange finishes and writes its record even if the client disconnects. A failure ends this exchange and no other.
+//! [`lictor_exchange`] judges; [`driver`] drives it.
 
 mod destination;
 mod driver;
+mod task;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
+use lictor_event::content_hash::to_hex;
 use lictor_policy::glob::Glob;
 use lictor_warden::RefusedInput;
 use lictor_wire::Api;
@@ -30,11 +32,12 @@ use crate::error_response::{
     EXCHANGE_HEADER, EXTRA_CALLS_HEADER, EXTRA_TOKENS_HEADER, ErrorResponse, SESSION_NAME_HEADER,
 };
 use crate::gateway::Gateway;
-use crate::identity::{Caller, hex};
+use crate::identity::Caller;
 use crate::telemetry::Outcome;
 use crate::unavailable::Unavailable;
 use crate::upstream::{self, NoAnswer};
 use destination::{Destination, find_destination, is_plain, resembles_judged, route};
+use task::ExchangeTask;
 
 /// How long to wait before a failed record is retried.
 const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(250);
@@ -76,7 +79,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         return ErrorResponse::failed().response(None);
     }
     let mac = gateway.keeps_records().then(|| gateway.namer.mac());
-    let account = Arc::new(Account::new(hex(&id), mac));
+    let account = Arc::new(Account::new(to_hex(&id), mac));
     let Ok(room) = Arc::clone(&gateway.room).try_acquire_owned() else {
         // The request is not read, and gets no record: an overloaded gateway must not do more work.
         gateway.metrics.exchange(route(&head).label(), Outcome::Busy);
@@ -98,9 +101,9 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         pieces: None,
         is_body_raw: false,
     };
-    let api = route(&exchange.head).api();
+    let (api, version) = (route(&exchange.head).api(), exchange.head.version);
     let shared = Arc::clone(gateway);
-    tokio::spawn(async move {
+    let task = ExchangeTask::new(async move {
         let begun = Instant::now();
         shared.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
         // A panic ends this exchange, and drops its state with it.
@@ -113,7 +116,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         drop(room);
     });
     // An exchange that panicked has dropped the sender without an answer.
-    answer.await.unwrap_or_else(|_| ErrorResponse::failed().response(api))
+    task.answer(answer, version).await.unwrap_or_else(|| ErrorResponse::failed().response(api))
 }
 
 /// Runs a future to its end. Returns an error if it panics; the future is dropped then, so its state is not seen again.

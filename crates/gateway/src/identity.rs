@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use hmac::{Hmac, KeyInit, Mac};
 use hyper::HeaderMap;
+use lictor_event::content_hash::to_hex;
 use lictor_wire::SessionHints;
 use sha2::{Digest, Sha256};
 
@@ -57,7 +58,7 @@ impl FromStr for KeyHash {
 impl fmt::Display for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&to_hex(&self.0))
     }
 }
 
@@ -230,7 +231,7 @@ impl Namer {
         let principal = caller.principal.as_deref().unwrap_or_default();
         let conversation = || {
             let opening = hints.opening.as_ref().filter(|_| hints.previous_response.is_none())?;
-            named(Origin::History, Some(&format!("{}/{principal}", hex(opening))))
+            named(Origin::History, Some(&format!("{}/{principal}", to_hex(opening))))
         };
         let by_principal =
             || SessionKey { name: self.name(caller, Origin::Principal, principal), origin: Origin::Principal };
@@ -264,15 +265,8 @@ impl Namer {
             mac.update(part.as_bytes());
         }
         let bytes = mac.finalize().into_bytes();
-        hex(bytes.get(..16).unwrap_or_default())
+        to_hex(bytes.get(..16).unwrap_or_default())
     }
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    String::from_utf8(halves.map(|half| DIGITS[usize::from(half)]).collect()).unwrap_or_default()
 }
 
 /// Returns the trace id of a `traceparent`; none if it is invalid or all zeros.

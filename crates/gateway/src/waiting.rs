@@ -4,6 +4,7 @@ mod rows;
 
 use std::sync::atomic::Ordering;
 
+use lictor_event::content_hash::to_hex;
 use lictor_event::{Event, Kind, parse_time};
 use lictor_exchange::{ApprovalRequest, Grant, SessionMemory, denial_note};
 use lictor_json::{Json, Text};
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 
 use crate::clock::now;
 use crate::gateway::Gateway;
-use crate::identity::hex;
 use crate::telemetry::approval_line;
 use crate::unavailable::Unavailable;
 use rows::ApprovalPage;
@@ -61,7 +61,7 @@ impl WaitingCall {
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Result<String, Unavailable> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
-        let token = hex(&random);
+        let token = to_hex(&random);
         let is_named = gateway.config.limits.approval.is_zero();
         let (waiting, namer) = (self.clone(), gateway.namer.clone());
         let kept = gateway.sessions.blocking(move |store| rows::keep(store, &namer, token, &waiting, is_named));

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
+use lictor_event::content_hash::to_hex;
 use lictor_judge::guard::Action;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -113,9 +114,8 @@ fn span(span: &Span) -> Value {
     let mut random = [0u8; 24];
     // Without randomness the ids are zeros, and the collector drops the span.
     let _ = getrandom::fill(&mut random);
-    let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     let (own, trace) = random.split_at(8);
-    let (trace, parent) = span.parent.clone().unwrap_or_else(|| (hex(trace), String::new()));
+    let (trace, parent) = span.parent.clone().unwrap_or_else(|| (to_hex(trace), String::new()));
     let (name, about, events) = match &span.subject {
         SpanSubject::Decision(decision) => {
             ("run_guardrail lictor", describe_decision(decision), list_findings(span, decision))
@@ -130,7 +130,7 @@ fn span(span: &Span) -> Value {
     attributes.extend(about);
     json!({
         "traceId": trace,
-        "spanId": hex(own),
+        "spanId": to_hex(own),
         "parentSpanId": parent,
         "name": name,
         "kind": 1,
