@@ -2,6 +2,7 @@
 //! `lictor-bench data`: properties about sums and several people, against engines of policies.
 //! `lictor-bench audit`: an audit of whole logs against only parsing them.
 //! `lictor-bench guard`: the cost of a decision on one event.
+//! `lictor-bench belief`: the cost of a belief in a property of a pack.
 //! `lictor-bench forecast`: the cost of a forecast by a chain.
 //! `lictor-bench gateway`: the cost of the gateway, compared with other proxies.
 //! `lictor-bench ledger`: durable appends against plain writing, and verification.
@@ -11,6 +12,7 @@
 //! warm-up. README.md explains the comparisons.
 
 mod audit;
+mod belief;
 mod data;
 mod floor;
 mod forecast;
@@ -38,7 +40,7 @@ use crate::table::Table;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str =
-    "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | forecast | gateway | ledger | store";
+    "usage: lictor-bench logic [WORKLOAD …] | data | audit | guard | belief | forecast | gateway | ledger | store";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Some((name, wanted)) if name == "logic" => finish(logic(wanted)),
         Some((name, [])) if name == "data" => finish(data::run()),
         Some((name, [])) if name == "guard" => finish(guard::run()),
+        Some((name, [])) if name == "belief" => finish(belief::run()),
         Some((name, [])) if name == "forecast" => finish(forecast::run()),
         Some((name, [])) if name == "gateway" => finish(gateway::run()),
         Some((name, [port])) if name == "gateway-upstream" => finish(number(port).and_then(gateway::upstream::run)),

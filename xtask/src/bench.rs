@@ -13,8 +13,8 @@ use crate::ratio::{Ratio, compare, from_toml, merge, to_toml, today};
 use crate::transcript::each_line;
 
 /// The benchmarks that print ratios.
-pub(crate) const ALL: [&str; 9] =
-    ["logic", "data", "audit", "guard", "forecast", "gateway", "ledger", "store", "python"];
+pub(crate) const ALL: [&str; 10] =
+    ["logic", "data", "audit", "guard", "belief", "forecast", "gateway", "ledger", "store", "python"];
 
 /// Runs one benchmark.
 pub(crate) fn run(name: &str, rest: &[&str]) -> Result<(), String> {

@@ -4,10 +4,10 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::cells::{CellId, binding_mask, binding_part};
-use crate::facts::Facts;
+use crate::facts::{Fact, Facts};
 use crate::monitor::Monitor;
 use crate::probe::{Binding, BorrowedBinding, PatternTerm, Probe};
-use crate::term::Term;
+use crate::term::{Atom, Term};
 use crate::value::Value;
 
 /// A fact with the name of a pattern: the letter bit of the pattern, and the values still to be compared.
@@ -58,6 +58,15 @@ pub(crate) fn lookup_masks(monitor: &Monitor) -> Vec<u32> {
 
 /// Returns the bindings that the facts of a position name, known or unknown.
 pub(crate) fn collect_named_in_facts(monitor: &Monitor, facts: &Facts) -> BindingSet {
+    collect_named_in(monitor, facts.known.iter(), &facts.unknown)
+}
+
+/// Returns the bindings that known and unknown facts name.
+pub(crate) fn collect_named_in<'a>(
+    monitor: &Monitor,
+    known: impl Iterator<Item = &'a Fact> + Clone,
+    unknown: &[Atom],
+) -> BindingSet {
     let compiled = &monitor.compiled;
     let width = compiled.prefix.len();
     let mut found = BindingSet::default();
@@ -67,11 +76,11 @@ pub(crate) fn collect_named_in_facts(monitor: &Monitor, facts: &Facts) -> Bindin
         }
     };
     for (_, pattern) in monitor.patterns() {
-        for fact in facts.known.iter().filter(|fact| fact.name == pattern.name) {
+        for fact in known.clone().filter(|fact| fact.name == pattern.name) {
             pattern.bind(&fact.values, width).into_iter().for_each(&mut add);
         }
         // Unknown facts touch bindings too; of those with `_`, only the other values are named.
-        for atom in facts.unknown.iter().filter(|atom| atom.name == pattern.name) {
+        for atom in unknown.iter().filter(|atom| atom.name == pattern.name) {
             let mut binding = vec![None; width];
             for (argument, term) in pattern.slots.iter().zip(&atom.terms) {
                 if let (PatternTerm::Variable(index), Term::Value(value)) = (argument, term) {
@@ -83,7 +92,7 @@ pub(crate) fn collect_named_in_facts(monitor: &Monitor, facts: &Facts) -> Bindin
     }
     // An inner quantifier may compare a variable with any value of the position; so may a rigid comparison.
     if monitor.shape.whole {
-        for value in collect_values(facts) {
+        for value in collect_values(known, unknown) {
             for index in 0..width {
                 let mut binding = vec![None; width];
                 binding[index] = Some(value.clone());
@@ -94,9 +103,9 @@ pub(crate) fn collect_named_in_facts(monitor: &Monitor, facts: &Facts) -> Bindin
     found
 }
 
-fn collect_values(facts: &Facts) -> Vec<Value> {
-    let known = facts.known.iter().flat_map(|fact| fact.values.iter().cloned());
-    let unknown = facts.unknown.iter().flat_map(|atom| atom.terms.iter()).filter_map(|term| match term {
+fn collect_values<'a>(known: impl Iterator<Item = &'a Fact>, unknown: &[Atom]) -> Vec<Value> {
+    let known = known.flat_map(|fact| fact.values.iter().cloned());
+    let unknown = unknown.iter().flat_map(|atom| atom.terms.iter()).filter_map(|term| match term {
         Term::Value(value) => Some(value.clone()),
         _ => None,
     });

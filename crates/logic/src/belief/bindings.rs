@@ -23,7 +23,7 @@ use crate::monitor::Monitor;
 use crate::population::join;
 use crate::probe::{Binding, Probe};
 use crate::state::Point;
-use crate::touch::{BindingSet, collect_named_in_facts};
+use crate::touch::{BindingSet, collect_named_in, collect_named_in_facts};
 use crate::value::Value;
 
 /// The beliefs of all bindings.
@@ -44,7 +44,15 @@ pub(super) struct BeliefPopulation {
     pub(super) unseen: GroupId,
     pub(super) cells: Cells,
     pub(super) groups: Groups,
+    /// Certain letters that leave all bindings as they are, and violate none.
+    pub(super) quiet: Vec<(u64, u64)>,
 }
+
+/// What rounding may lose in a long trace. A binding is not named for it alone.
+const MAX_ROUNDED: u64 = ONE >> 32;
+
+/// How many quiet letters are remembered.
+const MAX_QUIET_LETTERS: usize = 4;
 
 /// What a position, or a deadline, does to all bindings.
 #[derive(Debug, Default)]
@@ -75,6 +83,10 @@ impl BindingBeliefs {
         for population in &mut self.populations {
             let start = &population.start.clone();
             let mut stepper = PointStepper { monitor, cache, start, time };
+            if !population.groups.occupied().any(|(_, _, distribution)| stepper.expires(distribution)) {
+                continue;
+            }
+            population.quiet.clear();
             let change = |distribution: &mut Distribution| stepper.expire(distribution);
             population.change_groups(change, &[], &mut risks);
         }
@@ -148,7 +160,8 @@ impl BeliefPopulation {
         let mut groups = Groups::default();
         let unseen = groups.enter(Distribution::single(start.clone()));
         let is_realised = monitor.compiled.rigid.is_realised_by_unseen(valuation);
-        BeliefPopulation { valuation, is_realised, start, unseen, cells: Cells::new(width, Vec::new()), groups }
+        let cells = Cells::new(width, Vec::new());
+        BeliefPopulation { valuation, is_realised, start, unseen, cells, groups, quiet: Vec::new() }
     }
 
     /// Returns how many members of a group some values give.
@@ -163,6 +176,10 @@ impl BeliefPopulation {
         let mut next = 0;
         while let Some(binding) = bindings.get_index(next).filter(|_| width > 1).cloned() {
             next += 1;
+            // A binding of all variables joins with nothing that it does not have.
+            if binding.iter().all(Option::is_some) {
+                continue;
+            }
             let stored = self.cells.iter().map(|cell| self.cells.key(cell));
             let joined: Vec<_> =
                 stored.chain(named.iter().map(|it| &**it)).filter_map(|it| join(&binding, it)).collect();
@@ -197,7 +214,7 @@ impl BeliefPopulation {
         self.groups.change_all(|group, members, distribution| {
             let members = members - u64::from(hidden == Some(group));
             let risk = change_members(distribution, members, &mut change);
-            if members > 0 && risk.risk.most != Chance::NEVER {
+            if members > 0 && risk.is_named {
                 changed.insert(group, risk.risk);
             }
             risks.members.push(risk);
@@ -236,7 +253,7 @@ impl BeliefPopulation {
             let mut distribution = self.groups.distribution(self.find_group(&binding, false)).clone();
             inherits_doubt |= cell.is_none() && distribution.is_doubtful();
             let risk = change_members(&mut distribution, 1, |distribution| stepper.step(distribution, &letters));
-            if risk.risk.most != Chance::NEVER {
+            if risk.is_named {
                 risks.bindings.push((binding.to_vec(), risk.risk));
             }
             risks.members.push(risk);
@@ -246,7 +263,22 @@ impl BeliefPopulation {
         for cell in &left {
             self.groups.leave(self.cells.class(*cell));
         }
-        self.change_groups(|distribution| stepper.step(distribution, others), &left, risks);
+        if self.is_quiet(&mut stepper, others) {
+            let resting = self.groups.occupied().map(|(group, members, distribution)| {
+                let members = self.count_realised(group, members);
+                member_risk(members, distribution.violated(), stepper.rest(distribution), distribution.lost)
+            });
+            risks.members.reserve(self.groups.len());
+            risks.members.extend(resting);
+        } else {
+            self.change_groups(|distribution| stepper.step(distribution, others), &left, risks);
+            self.quiet.clear();
+        }
+        for (_, _, distribution) in &moves {
+            self.quiet.retain(|(bits, unknown)| {
+                stepper.rests(distribution, &WeightedLetter { bits: *bits, unknown: *unknown, weight: ONE })
+            });
+        }
         let mut moved: Vec<CellId> = Vec::with_capacity(moves.len());
         for (binding, cell, distribution) in moves {
             let group = self.groups.enter(distribution);
@@ -264,6 +296,26 @@ impl BeliefPopulation {
             self.regroup();
         }
         inherits_doubt
+    }
+
+    /// Whether the letters of the background are one, and it leaves all bindings in groups as they are.
+    fn is_quiet(&mut self, stepper: &mut PointStepper<'_>, others: &[WeightedLetter]) -> bool {
+        let [letter] = others else { return false };
+        let key = (letter.bits, letter.unknown);
+        if letter.weight != ONE {
+            return false;
+        }
+        if self.quiet.contains(&key) {
+            return true;
+        }
+        if !self.groups.occupied().all(|(_, _, distribution)| stepper.rests(distribution, letter)) {
+            return false;
+        }
+        if self.quiet.len() == MAX_QUIET_LETTERS {
+            self.quiet.remove(0);
+        }
+        self.quiet.push(key);
+        true
     }
 
     /// Removes the cell of a binding that is certain to be where its values would be unseen.
@@ -299,16 +351,20 @@ fn change_members(
 ) -> MemberRisk {
     let before = distribution.violated();
     let mass = change(distribution);
-    let now = ChanceRange::from_weights(mass.least, mass.most.saturating_add(distribution.lost).min(ONE));
-    MemberRisk { members, before, now, risk: mass.risk(distribution.lost) }
+    member_risk(members, before, mass, distribution.lost)
+}
+
+fn member_risk(members: u64, before: ChanceRange, mass: BrokenMass, lost: u64) -> MemberRisk {
+    let now = ChanceRange::from_weights(mass.least, mass.most.saturating_add(lost).min(ONE));
+    let is_named = mass.most > 0 || lost > MAX_ROUNDED;
+    MemberRisk { members, before, now, risk: mass.risk(lost), is_named }
 }
 
 /// Returns the bindings that certain, unknown or doubtful facts name.
 fn collect_possible(monitor: &Monitor, facts: &Facts, choices: &[&Choice]) -> BindingSet {
     let alternatives = choices.iter().flat_map(|choice| choice.alternatives());
-    let possible = alternatives.filter(|(_, chance)| *chance != Chance::NEVER).map(|(fact, _)| fact.clone());
-    let known = facts.known.iter().cloned().chain(possible).collect();
-    collect_named_in_facts(monitor, &Facts { known, ..facts.clone() })
+    let possible = alternatives.filter(|(_, chance)| *chance != Chance::NEVER).map(|(fact, _)| fact);
+    collect_named_in(monitor, facts.known.iter().chain(possible), &facts.unknown)
 }
 
 /// Whether a choice is in doubt.

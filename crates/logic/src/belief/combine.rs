@@ -52,10 +52,15 @@ pub(super) struct MemberRisk {
     pub(super) now: ChanceRange,
     /// The chance that it violates one, given that it was not violated before.
     pub(super) risk: ChanceRange,
+    /// Whether more than what rounding lost may be violated.
+    pub(super) is_named: bool,
 }
 
 /// Returns the probability that a position violates some binding, given that none was violated before if `latches`.
 pub(super) fn risk_of_some(list: &[MemberRisk], is_shared: bool, latches: bool) -> ChanceRange {
+    if list.iter().all(|it| it.now.most == Chance::NEVER) {
+        return ChanceRange { least: Chance::NEVER, most: Chance::NEVER };
+    }
     let select = |range: fn(&MemberRisk) -> ChanceRange| -> Vec<MemberChance> {
         list.iter().map(|it| MemberChance { members: it.members, range: range(it) }).collect()
     };

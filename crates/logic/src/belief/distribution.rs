@@ -153,6 +153,29 @@ impl PointStepper<'_> {
         mass
     }
 
+    /// Whether a letter leaves a distribution as it is, at any time, and violates nothing.
+    pub(super) fn rests(&mut self, distribution: &Distribution, letter: &WeightedLetter) -> bool {
+        distribution.points.iter().all(|from| {
+            let (target, _, maybe) = self.advance(from, letter);
+            from.point.times.is_empty() && !maybe && target.is_same(&from.point)
+        })
+    }
+
+    /// Returns what a letter breaks that leaves a distribution as it is.
+    pub(super) fn rest(&self, distribution: &Distribution) -> BrokenMass {
+        let counted = distribution.points.iter().filter(|from| self.is_counted(from));
+        BrokenMass { whole: counted.map(|from| from.weight).sum(), ..BrokenMass::default() }
+    }
+
+    /// Whether a deadline of a distribution may be over.
+    pub(super) fn expires(&mut self, distribution: &Distribution) -> bool {
+        let skeleton = &self.monitor.compiled.skeleton;
+        let mut is_over = |from: &WeightedPoint| {
+            !from.point.times.is_empty() && self.cache.expire(skeleton, &from.point, self.time).is_some()
+        };
+        distribution.lost > 0 || distribution.points.iter().any(&mut is_over)
+    }
+
     /// Whether a position can break a point: a violation that latches breaks once.
     fn is_counted(&self, from: &WeightedPoint) -> bool {
         self.monitor.after != After::Latch || from.broken != Broken::Yes
@@ -184,7 +207,7 @@ impl PointStepper<'_> {
             true => unknown != 0 || cache.is_uncertain(from),
             false => cache.may_be_violated(skeleton, &target),
         };
-        let maybe = is_possible && cache.may_break(skeleton, from, bits, unknown, self.time);
+        let maybe = !surely && is_possible && cache.may_break(skeleton, from, bits, unknown, self.time);
         let target = match self.monitor.after {
             After::Each if surely || maybe => {
                 cache.step_excused(skeleton, from, (bits | self.monitor.excuse, unknown), self.time, !surely)
@@ -246,20 +269,36 @@ fn broken_by(surely: bool, maybe: bool) -> Broken {
 #[derive(Default)]
 pub(super) struct PointTable {
     pub(super) points: Vec<WeightedPoint>,
-    /// The places of cached states without times, by state and whether they are broken.
+    /// The places of cached states without times, by state and whether they are broken, once there are many.
     places: FxHashMap<(u32, u8), usize>,
 }
 
+/// Up to how many points are searched one by one.
+const FEW_POINTS: usize = 8;
+
 impl PointTable {
     pub(super) fn add(&mut self, new: WeightedPoint) {
+        let count = self.points.len();
         let place = match new.point.id() {
-            Some(id) => *self.places.entry((id, new.broken as u8)).or_insert(self.points.len()),
-            None => self.points.iter().position(|known| known.is_same(&new)).unwrap_or(self.points.len()),
+            Some(id) if count > FEW_POINTS => {
+                if self.places.is_empty() {
+                    self.index_points();
+                }
+                *self.places.entry((id, new.broken as u8)).or_insert(count)
+            }
+            _ => self.points.iter().position(|known| known.is_same(&new)).unwrap_or(count),
         };
         match self.points.get_mut(place) {
             Some(known) => known.weight += new.weight,
             None => self.points.push(new),
         }
+    }
+}
+
+impl PointTable {
+    fn index_points(&mut self) {
+        let places = self.points.iter().enumerate();
+        self.places.extend(places.filter_map(|(place, it)| Some(((it.point.id()?, it.broken as u8), place))));
     }
 }
 

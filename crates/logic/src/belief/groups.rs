@@ -81,6 +81,11 @@ impl Groups {
         groups.filter(is_occupied).map(|(id, group)| (id, group.members, &group.distribution))
     }
 
+    /// Returns how many groups there are, in use or not.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// Changes every distribution in use, and merges those that become equal.
     pub(super) fn change_all(&mut self, mut change: impl FnMut(GroupId, u64, &mut Distribution)) {
         self.places.clear();

@@ -8,7 +8,7 @@ use crate::chance::{Chance, Choice, ONE, multiply};
 use crate::facts::{Fact, Facts};
 use crate::letter::read_letter;
 use crate::monitor::Monitor;
-use crate::probe::Binding;
+use crate::probe::{Binding, Probe};
 use crate::term::{Atom, Term};
 
 /// The most combinations of choices that one position may have; the facts of further choices are unknown.
@@ -29,10 +29,65 @@ pub(super) fn weigh_letters(
     choices: &[&Choice],
     binding: &Binding,
 ) -> Vec<WeightedLetter> {
+    let (bits, unknown) = read_letter(monitor, facts, binding);
     if choices.is_empty() {
-        let (bits, unknown) = read_letter(monitor, facts, binding);
         return vec![WeightedLetter { bits, unknown, weight: ONE }];
     }
+    let is_pattern = |probe: &Probe| matches!(probe, Probe::Pattern(_));
+    match monitor.compiled.probes.iter().all(is_pattern) {
+        true => weigh_by_bits(monitor, (bits, unknown), choices, binding),
+        false => weigh_by_worlds(monitor, facts, choices, binding),
+    }
+}
+
+/// Weighs letters of which each fact sets bits of its own: letters that become equal on the way are one.
+fn weigh_by_bits(
+    monitor: &Monitor,
+    (certain, mut unknown): (u64, u64),
+    choices: &[&Choice],
+    binding: &Binding,
+) -> Vec<WeightedLetter> {
+    let mut letters: Vec<(u64, u64)> = vec![(certain, ONE)];
+    let mut next = Vec::new();
+    for choice in choices {
+        let alternatives = choice.alternatives().iter().filter(|(_, chance)| *chance != Chance::NEVER);
+        let set = alternatives.map(|(fact, chance)| (fact_bits(monitor, fact, binding), chance.weight()));
+        if set.clone().all(|(bits, _)| bits & !certain == 0) {
+            continue;
+        }
+        if letters.len() * (choice.alternatives().len() + 1) > MAX_COMBINATIONS {
+            unknown |= set.fold(0, |all, (bits, _)| all | bits);
+            continue;
+        }
+        next.clear();
+        for (bits, weight) in &letters {
+            next.extend(set.clone().map(|(more, chance)| (bits | more, multiply(*weight, chance))));
+            if choice.none() > 0 {
+                next.push((*bits, multiply(*weight, choice.none())));
+            }
+        }
+        next.sort_unstable_by_key(|(bits, _)| *bits);
+        next.dedup_by(|(bits, weight), (known, sum)| {
+            let is_same = bits == known;
+            *sum += u64::from(is_same) * *weight;
+            is_same
+        });
+        std::mem::swap(&mut letters, &mut next);
+    }
+    letters.into_iter().map(|(bits, weight)| WeightedLetter { bits, unknown: unknown & !bits, weight }).collect()
+}
+
+/// Returns the bits that a fact sets in the letter of a binding.
+fn fact_bits(monitor: &Monitor, fact: &Fact, binding: &Binding) -> u64 {
+    let sets = |probe: &Probe| match probe {
+        Probe::Pattern(pattern) => pattern.name == fact.name && pattern.fits(&fact.values, binding),
+        Probe::Local { .. } => false,
+    };
+    monitor.compiled.probes.iter().enumerate().fold(0, |bits, (bit, probe)| bits | u64::from(sets(probe)) << bit)
+}
+
+/// Weighs letters by the worlds that choices leave open, one by one.
+fn weigh_by_worlds(monitor: &Monitor, facts: &Facts, choices: &[&Choice], binding: &Binding) -> Vec<WeightedLetter> {
     let mut worlds: Vec<(Facts, u64)> = vec![(facts.clone(), ONE)];
     for choice in choices {
         let alternatives = choice.alternatives();
