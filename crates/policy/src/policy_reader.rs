@@ -188,8 +188,15 @@ impl PolicyReader<'_> {
     pub(crate) fn read_bool(&mut self, node: &YamlNode, what: &str) -> Option<bool> {
         match node.to_json() {
             Json::Bool(value) => Some(value),
-            _ => {
-                self.report_type(node, what, "`true` or `false`", "write it without quotes");
+            given => {
+                let example = match given.as_str().map(str::to_ascii_lowercase).as_deref() {
+                    Some("true" | "false") => "write it without quotes",
+                    // Older versions of YAML take these for truth values.
+                    Some("yes" | "y" | "on") => "write `true`",
+                    Some("no" | "n" | "off") => "write `false`",
+                    _ => "write `true` or `false`, without quotes",
+                };
+                self.report_type(node, what, "`true` or `false`", example);
                 None
             }
         }

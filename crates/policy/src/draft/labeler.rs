@@ -186,6 +186,10 @@ impl PolicyReader<'_> {
 
     /// Reads a duration such as `2s`.
     pub(super) fn read_span(&mut self, node: &YamlNode, what: &str) -> Option<Span> {
+        if let Json::Number(number) = node.to_json() {
+            self.report_type(node, what, "a duration", &format!("with a unit: `{number}s` or `{number}ms`"));
+            return None;
+        }
         let text = self.read_text(node, what)?.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (count, unit) = text.split_at(digits);
