@@ -21,6 +21,7 @@ use lictor_judge::guard::ReplyScores;
 use lictor_policy::{ForecastSource, Intervention, PredictSettings};
 use lictor_predict::{Score, choose_candidate};
 use lictor_wire::{Api, Reply, Request};
+use serde_json::{Map, Value};
 
 use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
@@ -100,7 +101,10 @@ impl Life {
 
     /// Records an intervention whose calls were made in vain, since the client disconnected or a step failed.
     pub(crate) async fn note_interrupted(&self, open: &OpenIntervention<'_>, stop: Stop) -> Stop {
-        let mut record = self.reply_record(open.plan, &open.record, &open.budget);
+        self.note_interruption(self.reply_record(open.plan, &open.record, &open.budget), stop).await
+    }
+
+    async fn note_interruption(&self, mut record: Map<String, Value>, stop: Stop) -> Stop {
         record.insert("interrupted".to_owned(), true.into());
         // The exchange ends either way, with the reason that it has.
         let _ = self.perform(ExchangeStep::Note(record)).await;
@@ -131,7 +135,10 @@ impl Life {
         let is_low = record.original.score.is_some_and(|score| score.most < plan.risk.to_f64());
         record.is_sampled = plan.is_by(ForecastSource::Sample) && !is_low;
         if record.is_sampled && before.violations.first() != Some(&true) {
-            let sampled = self.sample_risk(plan, &mut budget, request, &events).await?;
+            let sampled = match self.sample_risk(plan, &mut budget, request, &events).await {
+                Ok(sampled) => sampled,
+                Err(stop) => return Err(self.note_interruption(self.reply_record(plan, &record, &budget), stop).await),
+            };
             record.original.score = sampled.score_of_reply();
             record.original.sampled = Some(sampled);
         }

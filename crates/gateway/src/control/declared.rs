@@ -107,12 +107,17 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
             "the body is not an event; `lictor schema event` says what one is",
         ));
     };
+    // A name that was misspelt is one of a session that has no request.
+    let is_unseen = kind == "objective" && gateway.sessions.load(tenant, &session).await?.is_new();
     let decisions = gateway.judges.decide(tenant, vec![event]).await?;
     let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
     if decision.event.kind == Kind::SessionEnd && decision.action.takes_effect() {
         WaitingCall::forget_session(gateway, tenant, &session).await?;
     }
-    let said = json!({"decision": decision.action.name(), "message": decision.message, "session_name": session});
+    let mut said = json!({"decision": decision.action.name(), "message": decision.message, "session_name": session});
+    if is_unseen {
+        said["note"] = json!("no request of this session was seen yet");
+    }
     Ok(error_response::value(if decision.action.takes_effect() { 200 } else { 409 }, &said))
 }
 

@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex};
 use hyper::Method;
 use lictor_wire::Api;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::crossing::{saying, told};
+use crate::faults::quiet;
 use crate::vendor::{Say, call, path, request, text};
 use crate::world::{Ends, Model, Play, of_type, plan};
 
@@ -185,6 +188,40 @@ async fn slow_candidate_is_not_waited_for() {
     assert!(got.text().contains("open_shell"), "{}", got.text());
     let records = world.end().await;
     assert_eq!(of_type(&records, "intervention")[0]["calls"], json!(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_intervention_is_recorded() {
+    for (api, streams) in every_interface() {
+        let by_plans = "by: [chain, sample], samples: 4, risk: 0.3, intervene: [resample], candidates: 1";
+        let by_chain = "risk: 0.3, hold: 0.4, intervene: [resample], candidates: 1";
+        let predicts = if streams { vec![by_chain] } else { vec![by_chain, by_plans] };
+        for predict in predicts {
+            let asked = Arc::new(AtomicUsize::new(0));
+            let model = Model::start(move |seen| match asked.fetch_add(1, Ordering::Relaxed) {
+                0 => told(seen, &[call("a", "open_shell", json!({}))]),
+                _ => Play { ends: Ends::Silent, pieces: Vec::new(), ..told(seen, &[]) },
+            })
+            .await;
+            let world = plan(&model, &policy(predict)).start().await;
+            let body = request(api, "Tidy up.", streams).to_string();
+            let mut connection = TcpStream::connect(world.address).await.unwrap();
+            let head =
+                format!("POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", path(api), body.len());
+            connection.write_all(head.as_bytes()).await.unwrap();
+            while model.seen().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            drop(connection);
+            quiet(&world).await;
+            let records = world.end().await;
+            let interventions = of_type(&records, "intervention");
+            assert_eq!(interventions.len(), 1, "{api:?} {streams} {predict}: {records:#?}");
+            assert_eq!(interventions[0]["interrupted"], true, "{api:?} {streams} {predict}");
+            assert!(interventions[0]["calls"].as_u64().unwrap() > 0, "{}", interventions[0]);
+            assert_eq!(of_type(&records, "exchange")[0]["outcome"], "client_gone");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -137,7 +137,11 @@ async fn objective_of_running_session_changes_and_survives_restart() {
     assert_eq!(calls(&world, "Mail it.").await, 1);
     let added =
         json!({"add": {"id": "no-mail", "formula": "always !tool_call(\"mail\")", "respond": "block"}, "by": "ann"});
-    assert_eq!(change(&world, added.clone()).await.0, 200);
+    let (status, answer) = change(&world, added.clone()).await;
+    assert_eq!((status, &answer["note"]), (200, &Value::Null));
+    let misspelt = json!({"session_name": "0".repeat(32), "add": added["add"]});
+    let misspelt = world.control(Method::POST, "/lictor/objectives", &misspelt).await.json();
+    assert_eq!(misspelt["note"], "no request of this session was seen yet");
     assert_eq!(calls(&world, "Mail it again.").await, 0);
     let (status, answer) = change(&world, added).await;
     assert_eq!(status, 409);
