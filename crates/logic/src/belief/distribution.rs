@@ -293,9 +293,7 @@ impl PointTable {
             None => self.points.push(new),
         }
     }
-}
 
-impl PointTable {
     fn index_points(&mut self) {
         let places = self.points.iter().enumerate();
         self.places.extend(places.filter_map(|(place, it)| Some(((it.point.id()?, it.broken as u8), place))));
