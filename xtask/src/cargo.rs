@@ -27,7 +27,7 @@ pub(crate) fn is_ci() -> bool {
 /// Returns the environment of every compilation. Steps share compiled code only if all have the same settings.
 pub(crate) fn settings() -> &'static [(&'static str, &'static str)] {
     // A build server throws the target folder away: debug information and incremental state only fill it.
-    if is_ci() { &[("CARGO_PROFILE_DEV_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")] } else { &[] }
+    if is_ci() { &[("CARGO_PROFILE_TEST_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")] } else { &[] }
 }
 
 /// A call of cargo; `Display` shows it as it would be typed.
