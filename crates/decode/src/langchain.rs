@@ -117,8 +117,7 @@ impl MessageLog for LangchainLog {
 /// one with the id of another and other words replaces it, and is read.
 fn is_repeated(fields: &Json, reading: &mut Reading) -> bool {
     let Some(id) = fields.text("id").filter(|id| !id.is_empty()) else { return false };
-    let content: String = content_hash::hash_json(fields).iter().map(|byte| format!("{byte:02x}")).collect();
-    let content = Text::from(content);
+    let content = Text::from(content_hash::to_hex(&content_hash::hash_json(fields)));
     reading.call_ids.insert(Text::from(format!("message {id}")), content.clone()) == Some(content)
 }
 

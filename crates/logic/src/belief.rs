@@ -192,7 +192,8 @@ impl BeliefMonitor {
     }
 
     /// Reads a position like [`step`](BeliefMonitor::step), and returns besides the bindings that it may violate, each
-    /// with its own risk, sorted. One that only what rounding lost could violate is not among them. For a formula with `exists` and for one without quantifiers there are none.
+    /// with its own risk, sorted. One that only what rounding lost could violate is not among them. For a formula with
+    /// `exists` and for one without quantifiers there are none.
     ///
     /// ```
     /// use lictor_logic::{BeliefMonitor, Chance, Choice, Fact, Facts, Monitor, Value};

@@ -10,6 +10,7 @@
 //! | `due/TIME/NAME` | a session that has a deadline or a timeout at this time |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
+use lictor_event::content_hash::to_hex;
 use lictor_judge::SavedHistories;
 use lictor_judge::guard::{SavedGuardSession, SavedMoments};
 use lictor_logic::Time;
@@ -79,8 +80,7 @@ const MAX_NAME_BYTES: usize = 200;
 /// Returns a name as a part of a key. Names may have any characters and any length; different names stay different.
 fn escaped(name: &str) -> String {
     if name.len() > MAX_NAME_BYTES {
-        let hash = Sha256::digest(name.as_bytes());
-        return hash.iter().fold("~".to_owned(), |text, byte| text + &format!("{byte:02x}"));
+        return format!("~{}", to_hex(&Sha256::digest(name.as_bytes())));
     }
     let mut text = String::with_capacity(name.len());
     for byte in name.bytes() {

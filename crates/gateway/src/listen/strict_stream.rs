@@ -54,7 +54,7 @@ impl Gate {
     pub(super) fn new() -> io::Result<Gate> {
         let mut random = [0u8; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let path = random.iter().fold(String::from("/"), |path, byte| format!("{path}{byte:02x}"));
+        let path = format!("/{}", lictor_event::content_hash::to_hex(&random));
         Ok(Gate { refused: Arc::default(), answering: Arc::default(), path: path.into() })
     }
 
