@@ -116,6 +116,7 @@ async fn guarded(
         ("POST", "erasures") => declared::erasure(gateway, &object(&bytes)?).await,
         ("POST", "events") => declared::event(gateway, &object(&bytes)?).await,
         ("POST", "objectives") => declared::objective(gateway, &object(&bytes)?).await,
+        ("GET", "objectives") => declared::list_objectives(gateway, query).await,
         ("GET", "approvals") => list_approvals(gateway, query).await,
         ("POST", path) if path.starts_with("approvals/") => {
             approve(gateway, path.strip_prefix("approvals/").unwrap_or_default(), &object(&bytes)?).await

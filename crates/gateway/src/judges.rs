@@ -15,7 +15,7 @@ use lictor_judge::{EarlyRecogniser, Foresight, Judge};
 use lictor_label::calibrated::DriftStore;
 use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
 use lictor_ledger::Ledger;
-use lictor_policy::Policy;
+use lictor_policy::{Policy, Property};
 use lictor_store::{Store, StoreError};
 use lictor_warden::{Notice, RefusedInput, TimeOutcome, Warden, WardenAnswer, WardenError, WardenHandle};
 use serde_json::{Map, Value, json};
@@ -280,6 +280,11 @@ impl Judges {
         query: GuidanceQuery,
     ) -> Result<Guidance, Unavailable> {
         self.ask(tenant, |warden, then| warden.guide(session.to_owned(), query, then)).await
+    }
+
+    /// Returns the properties that a session is judged by.
+    pub(crate) async fn objectives(&self, tenant: &str, session: &str) -> Result<Vec<Arc<Property>>, Unavailable> {
+        self.ask(tenant, |warden, then| warden.objectives(session.to_owned(), then)).await
     }
 
     /// Ends a session that is too many for the memory, and returns what it leaves unmet.

@@ -16,6 +16,7 @@ use lictor_event::Event;
 use lictor_judge::guard::{Guard, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_logic::Time;
+use lictor_policy::Property;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
@@ -175,6 +176,18 @@ impl WardenHandle {
         match &self.mode {
             Mode::Queue(queue) => queue.ask(Question::Guide(session, Box::new(query), Box::new(then))),
             Mode::Direct(direct) => direct.ask(|warden, now| warden.guide(&session, &query, Some(now)), then),
+        }
+    }
+
+    /// Returns [the properties that a session is judged by](Warden::objectives).
+    pub fn objectives(
+        &self,
+        session: String,
+        then: impl FnOnce(Result<Vec<Arc<Property>>, Arc<WardenError>>) + Send + 'static,
+    ) {
+        match &self.mode {
+            Mode::Queue(queue) => queue.ask(Question::Objectives(session, Box::new(then))),
+            Mode::Direct(direct) => direct.ask(|warden, _| warden.objectives(&session), then),
         }
     }
 

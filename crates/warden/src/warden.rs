@@ -10,6 +10,7 @@ use lictor_judge::guidance::{Guidance, GuidanceQuery, Obligation};
 use lictor_judge::observer::{Feed, FeedEntry};
 use lictor_ledger::{Draft, Ledger, Ticket};
 use lictor_logic::{Span, Time};
+use lictor_policy::Property;
 use lictor_store::{Change, ExpectedVersion, Store};
 use serde_json::{Map, Value as Json};
 
@@ -244,6 +245,12 @@ impl Warden {
     pub fn guide(&mut self, session: &str, query: &GuidanceQuery, now: Option<Time>) -> Result<Guidance, WardenError> {
         self.hold(session)?;
         Ok(self.guard.guide(session, query, now))
+    }
+
+    /// Returns [the properties that a session is judged by](Guard::objectives). Nothing is saved or recorded.
+    pub fn objectives(&mut self, session: &str) -> Result<Vec<Arc<Property>>, WardenError> {
+        self.hold(session)?;
+        Ok(self.guard.objectives(session))
     }
 
     /// Returns the open obligations of a session that models are told of; none unless the policy steers by them.

@@ -57,7 +57,15 @@ const EDGES: [(&str, &[&str]); 26] = [
     ("lictor-ledger", &[]),
     (
         "lictor-warden",
-        &["lictor-logic", "lictor-json", "lictor-event", "lictor-judge", "lictor-store", "lictor-ledger"],
+        &[
+            "lictor-logic",
+            "lictor-json",
+            "lictor-event",
+            "lictor-policy",
+            "lictor-judge",
+            "lictor-store",
+            "lictor-ledger",
+        ],
     ),
     ("lictor-wire", &["lictor-json", "lictor-event", "lictor-decode"]),
     (

@@ -70,6 +70,49 @@ pub(super) async fn objective(gateway: &Arc<Gateway>, body: &Json) -> Result<Res
     declare(gateway, "objective", body).await
 }
 
+/// Lists the properties that a session is judged by: those of the policy as the session has them, and those added to it.
+pub(super) async fn list_objectives(
+    gateway: &Arc<Gateway>,
+    query: Option<&str>,
+) -> Result<Response<AnswerBody>, ErrorResponse> {
+    let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let whose: Object = pairs.map(|(key, value)| (Text::from(key), Json::from(value))).collect();
+    let whose = Json::Object(whose);
+    only(&whose, &[])?;
+    if whose.text("session_name").is_none() {
+        let message =
+            "say of which session: `/lictor/objectives?session_name=NAME`, and `&tenant=NAME` of which tenant";
+        return Err(ErrorResponse::new(400, "control.shape", message));
+    }
+    let tenant = find_tenant(gateway, &whose)?;
+    let session = session(gateway, tenant, &whose)?;
+    if gateway.sessions.load(tenant, &session).await?.is_new() {
+        return Err(ErrorResponse::new(404, "control.session", "no request of this session was seen yet"));
+    }
+    let properties = gateway.judges.objectives(tenant, &session).await?;
+    let listed = properties.iter().map(|property| {
+        json!({
+            "id": &*property.id,
+            "says": &*property.says,
+            "formula": &*property.formula,
+            "severity": property.severity.name(),
+            "respond": property.respond.name(),
+            "unknown": property.unknown.name(),
+        })
+    });
+    let listed: Vec<_> = listed.collect();
+    Ok(error_response::value(200, &json!({"session_name": session, "objectives": listed})))
+}
+
+/// Returns the tenant that a declaration names; without one it is for everybody.
+fn find_tenant<'a>(gateway: &Gateway, body: &'a Json) -> Result<&'a str, ErrorResponse> {
+    let tenant = body.text("tenant").unwrap_or(EVERYBODY);
+    match gateway.judges.tenants().any(|known| known == tenant) {
+        true => Ok(tenant),
+        false => Err(ErrorResponse::new(404, "control.tenant", "unknown tenant")),
+    }
+}
+
 fn only(body: &Json, known: &[&str]) -> Result<(), ErrorResponse> {
     let members =
         body.as_object().map(|object| object.iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default();
@@ -85,10 +128,7 @@ fn only(body: &Json, known: &[&str]) -> Result<(), ErrorResponse> {
 
 /// Makes an event of a body and decides on it.
 async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Response<AnswerBody>, ErrorResponse> {
-    let tenant = body.text("tenant").unwrap_or(EVERYBODY);
-    if !gateway.judges.tenants().any(|known| known == tenant) {
-        return Err(ErrorResponse::new(404, "control.tenant", "unknown tenant"));
-    }
+    let tenant = find_tenant(gateway, body)?;
     let session = session(gateway, tenant, body)?;
     let mut line = Object::new();
     for (key, value) in body.as_object().into_iter().flat_map(Object::iter) {

@@ -151,6 +151,16 @@ async fn objective_of_running_session_changes_and_survives_restart() {
     assert_eq!(objective["objective"], json!({"change": "add", "property": "no-mail"}));
     let world = start().await;
     assert_eq!(calls(&world, "And now?").await, 0);
+    let name = answer["session_name"].as_str().unwrap();
+    let listed = async |query: &str| {
+        let got = world.control(Method::GET, &format!("/lictor/objectives{query}"), &json!({})).await;
+        (got.status, got.json())
+    };
+    let (status, objectives) = listed(&format!("?session_name={name}")).await;
+    assert_eq!((status, &objectives["objectives"][0]["id"]), (200, &json!("no-mail")), "{objectives}");
+    assert_eq!(listed(&format!("?session_name={}", "0".repeat(32))).await.0, 404);
+    assert_eq!(listed("").await.0, 400);
+    assert_eq!(listed("?session=s").await.0, 400);
     assert_eq!(change(&world, json!({"change": "no-mail", "respond": "warn", "priority": 2})).await.0, 200);
     assert_eq!(calls(&world, "Please.").await, 1);
     assert_eq!(change(&world, json!({"remove": "no-mail"})).await.0, 200);

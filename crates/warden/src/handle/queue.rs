@@ -14,6 +14,7 @@ use lictor_judge::guard::{Guard, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_ledger::Draft;
 use lictor_logic::{Span, Time};
+use lictor_policy::Property;
 use lictor_store::Change;
 use serde_json::{Map, Value as Json};
 
@@ -63,6 +64,7 @@ pub(super) enum Question {
     Preview(Box<Event>, ReplyCallback<Preview>),
     Score(String, Vec<Vec<Event>>, ReplyCallback<ReplyScores>),
     Guide(String, Box<GuidanceQuery>, ReplyCallback<Guidance>),
+    Objectives(String, ReplyCallback<Vec<Arc<Property>>>),
     ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
     Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
     Close,
@@ -151,6 +153,12 @@ fn work(
                         std::mem::take(&mut batch).answer(warden, clock());
                     }
                     then(warden.guide(&session, &query, Some(clock())).map_err(Arc::new));
+                }
+                Question::Objectives(session, then) => {
+                    if batch.is_about(Some(&session)) {
+                        std::mem::take(&mut batch).answer(warden, clock());
+                    }
+                    then(warden.objectives(&session).map_err(Arc::new));
                 }
                 Question::ChangePolicy(guard, fingerprint, then) => {
                     std::mem::take(&mut batch).answer(warden, clock());
