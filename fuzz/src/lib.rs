@@ -13,6 +13,7 @@ mod formula;
 mod http_head;
 mod json;
 mod ledger;
+mod models;
 mod native;
 mod policy;
 mod recognise;
@@ -43,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "http_head", run: http_head::run },
     Target { name: "json", run: json::run },
     Target { name: "ledger", run: ledger::run },
+    Target { name: "models", run: models::run },
     Target { name: "native", run: native::run },
     Target { name: "policy", run: policy::run },
     Target { name: "recognise", run: recognise::run },

@@ -47,7 +47,11 @@ impl Chain {
         if *hash_content(&object) != *hash {
             return Err(invalid("the chain was changed: its hash is that of another content".to_owned()));
         }
-        let mut chain = read_chain(&Json::Object(object)).ok_or_else(|| invalid("the chain is damaged".to_owned()))?;
+        let mut chain =
+            read_chain(&Json::Object(object.clone())).ok_or_else(|| invalid("the chain is damaged".to_owned()))?;
+        if chain.content() != object {
+            return Err(invalid("the file has members that do not belong into a chain".to_owned()));
+        }
         chain.hash = hash.into();
         Ok(chain)
     }
