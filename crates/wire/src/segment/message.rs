@@ -2,12 +2,15 @@
 
 use lictor_decode::piece;
 use lictor_event::{Event, Kind};
-use lictor_json::{Json, JsonPath, JsonStep, Object, join_path, json_path};
+use lictor_json::{Json, JsonPath, JsonStep, Object, Text, join_path, json_path};
 
 use super::text_part::{TextPart, collect_texts, hash_attachments};
 use super::{EXECUTED_BY, Segment, ValuePlace};
 use crate::known::{is_custom_call, is_thinking};
 use crate::refusal::WireRefusal;
+
+/// The members of a message that its text is read with: the content, and whose it is.
+const MESSAGE_MEMBERS: [&str; 4] = ["content", "role", "name", "tool_call_id"];
 
 /// Returns the segments of a message of any role.
 pub(crate) fn read_message(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefusal> {
@@ -60,10 +63,11 @@ pub(crate) fn read_message(written: &Json, at: &[JsonStep]) -> Result<Vec<Segmen
     Ok(segments)
 }
 
-/// Whether a message has a text and nothing else that could be said or called.
+/// Whether a message has a text and nothing else that could be said or called: its members are those that a run of text
+/// is read with.
 fn is_text_alone(written: &Json, text: &str) -> bool {
-    let is_absent = |key: &&str| written.get(key).is_none_or(Json::is_null);
-    !text.is_empty() && ["audio", "refusal", "tool_calls", "function_call"].iter().all(is_absent)
+    let is_plain = |(key, value): (&Text, &Json)| MESSAGE_MEMBERS.contains(&key.as_str()) || value.is_null();
+    !text.is_empty() && written.as_object().is_some_and(|message| message.iter().all(is_plain))
 }
 
 /// Returns the event of a block that is a call or a result; none if the block is text.
@@ -145,7 +149,7 @@ impl TextRun {
         }
         let mut message = run.beside;
         let is_audio = message.get("audio").is_some();
-        copy_members(written, &["role", "name", "tool_call_id"], &mut message);
+        copy_members(written, &MESSAGE_MEMBERS[1..], &mut message);
         let content = match (run.is_plain, <[Json; 1]>::try_from(run.blocks)) {
             (true, Ok([content])) => content,
             (_, Ok([block])) => vec![block].into(),
