@@ -2,10 +2,9 @@
 
 mod message_stream;
 
-use super::conversation::{Conversations, Stamp};
-use super::openai_chat::{failure_event, is_request, read_request, read_time};
-use super::session_key::LoneMessages;
-use super::unread_times::UnreadTimes;
+use super::conversation::Stamp;
+use super::exchange_log::{self, ExchangeDecoder, ExchangeLog};
+use super::openai_chat::{failure_event, is_request, read_request};
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
@@ -57,50 +56,29 @@ fn is_error(value: &Json) -> bool {
 /// Decodes the records of one file.
 #[derive(Debug, Default)]
 pub(super) struct AnthropicDecoder {
-    conversations: Conversations,
+    log: ExchangeLog,
     stream: Option<MessageStream>,
-    lone: LoneMessages,
-    times: UnreadTimes,
 }
 
 impl Decoder for AnthropicDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
-        match envelope::open_envelope(&record.value) {
-            Some(exchange) if exchange.parts().any(|part| is_part(part) || is_request(part)) => {
-                self.times.check(&record.value, &record);
-                let stamp = |part: &Json| Stamp::new(&record, exchange.time.or_else(|| read_time(part)));
-                if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session.as_deref(), &stamp(request), &record, out);
-                }
-                let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
-                match exchange.response {
-                    Some(Json::Array(payloads)) => {
-                        for payload in payloads {
-                            self.take_part(payload, session, &stamp(payload), &record, out);
-                        }
-                    }
-                    Some(response) => self.take_part(response, session, &stamp(response), &record, out),
-                    None => {}
-                }
-            }
-            _ => {
-                let is_lone = chat::is_message(&record.value);
-                let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
-                self.times.check(&record.value, &record);
-                let stamp = Stamp::new(&record, read_time(&record.value));
-                self.take_part(&record.value, session.as_deref(), &stamp, &record, out);
-            }
-        }
+        exchange_log::take_record(self, &record, out);
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
-        self.end_stream(out);
-        out.faults.extend(self.lone.fault());
-        out.faults.extend(self.times.fault());
+        exchange_log::finish(self, out);
     }
 }
 
-impl AnthropicDecoder {
+impl ExchangeDecoder for AnthropicDecoder {
+    fn is_part(value: &Json) -> bool {
+        is_part(value) || is_request(value)
+    }
+
+    fn log(&mut self) -> &mut ExchangeLog {
+        &mut self.log
+    }
+
     fn take_part(
         &mut self,
         value: &Json,
@@ -115,13 +93,13 @@ impl AnthropicDecoder {
         if is_error(value) {
             // The stream ends here, with the reason.
             if let Some(stream) = self.stream.take() {
-                stream.finish(false, &mut self.conversations, out);
+                stream.finish(false, &mut self.log.conversations, out);
             }
             if let Some(session) = session {
-                self.conversations.enter_session(session, stamp);
+                self.log.conversations.enter_session(session, stamp);
             }
-            let index = self.conversations.current();
-            return self.conversations.add_event(
+            let index = self.log.conversations.current();
+            return self.log.conversations.add_event(
                 index,
                 failure_event(&value.get("error").cloned().unwrap_or(Json::Null)),
                 stamp,
@@ -130,30 +108,38 @@ impl AnthropicDecoder {
         }
         self.end_stream(out);
         if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
-            messages.iter().for_each(|message| self.times.check(message, record));
             let mut request = read_request(value, messages, record, out);
             request.session = session.map(Into::into);
-            return self.conversations.take_request(request, stamp, out);
+            return self.log.conversations.take_request(request, stamp, out);
         }
         if let Some(session) = session {
-            self.conversations.enter_session(session, stamp);
+            self.log.conversations.enter_session(session, stamp);
         }
         match read_response(value) {
-            Some(events) => self.conversations.append(events, stamp, out),
+            Some(events) => self.log.conversations.append(events, stamp, out),
             None => out.faults.push(unknown_record::describe(record, value)),
         }
     }
 
+    fn end_stream(&mut self, out: &mut DecodedEvents) {
+        if let Some(stream) = self.stream.take() {
+            out.faults.push(stream.truncation_fault());
+            stream.finish(false, &mut self.log.conversations, out);
+        }
+    }
+}
+
+impl AnthropicDecoder {
     fn take_streamed(&mut self, value: &Json, stamp: &Stamp, record: &LogRecord, out: &mut DecodedEvents) {
         match value.text("type") {
             Some("ping") => {}
             Some("message_start") => {
                 self.end_stream(out);
-                self.stream = Some(MessageStream::new(value, self.conversations.current(), stamp));
+                self.stream = Some(MessageStream::new(value, self.log.conversations.current(), stamp));
             }
             Some("message_stop") => {
                 if let Some(stream) = self.stream.take() {
-                    stream.finish(true, &mut self.conversations, out);
+                    stream.finish(true, &mut self.log.conversations, out);
                 }
             }
             _ => {
@@ -161,20 +147,12 @@ impl AnthropicDecoder {
                     out.faults.push(
                         record.fault("stream.truncated", "the beginning of the stream is missing; the rest is used"),
                     );
-                    MessageStream::new(&Json::Null, self.conversations.current(), stamp)
+                    MessageStream::new(&Json::Null, self.log.conversations.current(), stamp)
                 });
                 if !stream.take_piece(value, stamp) {
                     out.faults.push(unknown_record::describe(record, value));
                 }
             }
-        }
-    }
-
-    /// Ends a truncated stream.
-    fn end_stream(&mut self, out: &mut DecodedEvents) {
-        if let Some(stream) = self.stream.take() {
-            out.faults.push(stream.truncation_fault());
-            stream.finish(false, &mut self.conversations, out);
         }
     }
 }

@@ -27,6 +27,8 @@ pub(super) fn recognises(value: &Json) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct CodexDecoder {
     session: Option<Text>,
+    /// Whether anything of the session was read beside its head.
+    has_begun: bool,
     terminal: TerminalLog,
 }
 
@@ -52,6 +54,7 @@ impl Decoder for CodexDecoder {
             let value = if payload.text("type").is_some() { payload } else { &record.value };
             out.faults.push(unknown_record::describe(&record, value));
         }
+        self.has_begun |= record.value.text("type") != Some("session_meta");
         let stamp = Stamp::new(&record, record.value.text("timestamp").and_then(parse_time));
         for event in &mut out.events[first..] {
             *event = stamp.mark(std::mem::take(event));
@@ -63,11 +66,11 @@ impl Decoder for CodexDecoder {
 impl CodexDecoder {
     fn start_session(&mut self, payload: &Json, out: &mut DecodedEvents) -> bool {
         let session = payload.text("session_id").or_else(|| payload.text("id")).map(Text::from);
-        // A forked session begins with the words of the one it was forked from.
-        if self.session.is_some() {
+        // A forked session begins with the head of the one it was forked from, and a resumed one repeats its own.
+        if self.session.is_some() && (!self.has_begun || session == self.session) {
             return true;
         }
-        self.session = session;
+        *self = CodexDecoder { session, ..CodexDecoder::default() };
         let mut start = Event::new(Kind::SessionStart);
         start.more = pick_members(payload, &["cwd", "originator", "cli_version", "source", "model_provider"]);
         out.events.push(start);

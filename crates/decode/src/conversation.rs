@@ -1,9 +1,10 @@
 //! Conversations whose history is sent again with every request.
 //!
-//! A model interface keeps no state: each request repeats the whole history. Here a request is compared with the
-//! conversations already seen, by the content of its events, and only new content becomes events. The longest known
-//! history wins. A request that continues no known history begins a conversation, which is a session of its own: the
-//! first of a file has the file's session, the next ones are `FILE#2`, `FILE#3`.
+//! A model interface keeps no state: each request repeats the history. Here a request is compared with the conversations
+//! already seen, by the content of its events, and only new content becomes events. The longest known history wins. A
+//! session that the log names may have several, those of its agents. A request that continues no known history begins a
+//! conversation, which is a session of its own: the first of a file has the file's session, the next ones are `FILE#2`,
+//! `FILE#3`.
 //!
 //! The instructions before the first message often change from request to request (with the time, say). They are not
 //! part of the compared history, once the agent has acted in it; changed instructions are an event.
@@ -12,14 +13,18 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
+use super::repeated_history::{Continuation, EMPTY_HISTORY, EventKey, is_act};
 use super::restart_signs::count_restarts;
 use super::{DecodedEvents, Fault, LogRecord};
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
 
-/// The hash of an empty history.
-const EMPTY_HISTORY: ContentHash = [0; 32];
+/// How many histories of one session are remembered.
+const MAX_HISTORIES: usize = 8;
+
+/// The fewest events that show which conversation a trimmed history belongs to, if the log names no session.
+const MIN_TELLING_EVENTS: usize = 3;
 
 /// Where and when events were read.
 #[derive(Clone, Debug)]
@@ -49,6 +54,8 @@ pub(super) struct Conversations {
     named: HashMap<Text, usize>,
     /// The last conversation that the log does not name.
     unnamed: Option<usize>,
+    /// The conversation of each call with an id of its own, of those that the log does not name.
+    calls: HashMap<ContentHash, usize>,
     current: usize,
 }
 
@@ -57,8 +64,10 @@ struct Conversation {
     session: Option<Text>,
     /// Whether the log names the session.
     is_named: bool,
-    /// The hash of the history up to each of its events.
-    chain: Vec<ContentHash>,
+    /// Its histories; the last is that of the last request.
+    histories: Vec<Vec<EventKey>>,
+    /// The hash of the last history.
+    hash: ContentHash,
     /// The keys under which the conversation is found; several where the model gave several answers.
     ends: Vec<ContentHash>,
     /// The hash of the instructions before the first message.
@@ -103,10 +112,10 @@ impl Conversations {
         let restarts = if request.session.is_none() { count_restarts(&request.events) } else { 0 };
         let mut body = request.events.split_off(count_instructions(&request.events));
         let preamble = hash_events(&request.events);
-        let chain = hash_chain(EMPTY_HISTORY, &body);
-        let (index, known) = match &request.session {
-            Some(session) => self.find_named(session, &chain),
-            None => self.find(preamble, &chain).unwrap_or_else(|| (self.begin(None, &stamp.source), 0)),
+        let keys: Vec<EventKey> = body.iter().map(EventKey::new).collect();
+        let (index, Continuation { is_new, .. }, known) = match &request.session {
+            Some(session) => self.find_named(session, &keys),
+            None => self.find(preamble, &keys, &stamp.source),
         };
         self.current = index;
         if restarts > 0 && std::mem::replace(&mut self.all[index].restarts, restarts) == 0 {
@@ -119,12 +128,14 @@ impl Conversations {
         self.emit_definitions(index, request.definitions.as_ref(), before, out);
         self.emit_instructions(index, preamble, request.events, before, out);
         let conversation = &mut self.all[index];
-        conversation.chain = chain;
+        conversation.hash = hash_keys(EMPTY_HISTORY, &keys);
+        conversation.push_history(keys);
         conversation.name_tools(&mut body);
         conversation.acted |= body.iter().any(is_act);
-        let last = body.split_off(last_step);
-        push_events(body.split_off(known), conversation.session.clone(), before, out);
-        push_events(last, conversation.session.clone(), stamp, out);
+        for (place, event) in body.into_iter().enumerate().filter(|(place, _)| is_new[*place]) {
+            let stamp = if place < last_step { &untimed } else { stamp };
+            push_events(vec![event], conversation.session.clone(), stamp, out);
+        }
         self.index_end(index, Vec::new());
     }
 
@@ -154,22 +165,26 @@ impl Conversations {
     ) {
         let index = self.ensure(index, stamp);
         let conversation = &mut self.all[index];
-        let before = conversation.last_hash();
+        let before = conversation.hash;
         let mut others = Vec::new();
         for (number, mut events) in choices.into_iter().enumerate() {
             // Leading instructions are kept apart, as in a request.
-            let instructions = match conversation.chain.is_empty() {
+            let instructions = match conversation.histories.is_empty() {
                 true => count_instructions(&events),
                 false => 0,
             };
             for event in &events[..instructions] {
                 conversation.preamble = content_hash::extend_hash(&conversation.preamble, event);
             }
-            let chain = hash_chain(before, &events[instructions..]);
+            let keys: Vec<EventKey> = events[instructions..].iter().map(EventKey::new).collect();
+            let hash = hash_keys(before, &keys);
             match number {
-                0 => conversation.chain.extend(chain),
+                0 => {
+                    conversation.hash = hash;
+                    conversation.extend_history(keys);
+                }
                 _ => {
-                    others.extend(chain.last());
+                    others.push(hash);
                     events.iter_mut().for_each(|event| event.more.insert("choice", number as i64));
                 }
             }
@@ -229,24 +244,52 @@ impl Conversations {
         }
     }
 
-    /// Returns the conversation of a named session, and how many events of a history it holds.
-    fn find_named(&mut self, session: &Text, chain: &[ContentHash]) -> (usize, usize) {
+    /// Returns the conversation of a named session, how a history continues it, and up to where that is known.
+    fn find_named(&mut self, session: &Text, keys: &[EventKey]) -> (usize, Continuation, usize) {
         let Some(&index) = self.named.get(session) else {
-            return (self.begin(Some(session.clone()), &Source::default()), 0);
+            return (self.begin(Some(session.clone()), &Source::default()), Continuation::of_new(keys.len()), 0);
         };
-        let known = self.all[index].chain.iter().zip(chain).take_while(|(ours, theirs)| ours == theirs).count();
-        (index, known)
+        let continuation = self.all[index].take_history(keys);
+        let known = continuation.known_end();
+        (index, continuation, known)
     }
 
-    /// Returns the conversation that a history continues, and how many of its events that holds.
-    fn find(&self, preamble: ContentHash, chain: &[ContentHash]) -> Option<(usize, usize)> {
-        let prefixes = chain.iter().enumerate().rev().map(|(place, hash)| (place + 1, hash));
+    /// Returns the conversation that a history continues, or that it begins; how, and up to where it is known.
+    fn find(&mut self, preamble: ContentHash, keys: &[EventKey], source: &Source) -> (usize, Continuation, usize) {
+        let found = self.find_whole(preamble, keys).or_else(|| self.find_trimmed(keys));
+        match found {
+            Some((index, continuation)) => {
+                self.all[index].histories.pop();
+                let known = continuation.known_end();
+                (index, continuation, known)
+            }
+            None => (self.begin(None, source), Continuation::of_new(keys.len()), 0),
+        }
+    }
+
+    /// Returns the conversation whose whole history a history repeats; the longest.
+    fn find_whole(&self, preamble: ContentHash, keys: &[EventKey]) -> Option<(usize, Continuation)> {
+        let hashes = hash_prefixes(EMPTY_HISTORY, keys);
+        let prefixes = hashes.iter().enumerate().rev().map(|(place, hash)| (place + 1, hash));
         prefixes.chain([(0, &EMPTY_HISTORY)]).find_map(|(known, hash)| {
             let &index = self.ends.get(hash)?;
             let conversation = &self.all[index];
+            let mut pairs = conversation.histories.last().into_iter().flatten().zip(&keys[..known]);
+            let is_at_other_time = pairs.any(|(known, key)| known.hash() == key.hash() && !known.is_same(key));
             let continues = conversation.acted || conversation.preamble == preamble || conversation.is_fresh();
-            continues.then_some((index, known))
+            let is_new = (0..keys.len()).map(|place| place >= known).collect();
+            let continuation = Continuation { is_new, is_certain: false, goes_on: true };
+            (continues && !is_at_other_time).then_some((index, continuation))
         })
+    }
+
+    /// Returns the conversation of which a history repeats the end, with a call by its id.
+    fn find_trimmed(&self, keys: &[EventKey]) -> Option<(usize, Continuation)> {
+        let calls = keys.iter().rev().filter(|key| key.is_unique_call());
+        let index = *calls.filter_map(|call| self.calls.get(&call.hash())).next()?;
+        let continuation = Continuation::find(self.all[index].histories.last()?, keys);
+        let is_told = continuation.is_certain && continuation.count_repeated() >= MIN_TELLING_EVENTS;
+        (continuation.goes_on && is_told).then_some((index, continuation))
     }
 
     fn ensure(&mut self, index: usize, stamp: &Stamp) -> usize {
@@ -283,8 +326,10 @@ impl Conversations {
         // A session that the log names is found by its name only.
         if !conversation.is_named {
             conversation.ends = others;
-            conversation.ends.push(conversation.last_hash());
+            conversation.ends.push(conversation.hash);
             self.ends.extend(conversation.ends.iter().map(|end| (*end, index)));
+            let calls = conversation.histories.last().into_iter().flatten().filter(|key| key.is_unique_call());
+            self.calls.extend(calls.map(|call| (call.hash(), index)));
         }
     }
 
@@ -321,13 +366,44 @@ impl Conversations {
 }
 
 impl Conversation {
-    /// Returns the hash of the whole history.
-    fn last_hash(&self) -> ContentHash {
-        self.chain.last().copied().unwrap_or(EMPTY_HISTORY)
+    fn is_fresh(&self) -> bool {
+        self.histories.is_empty() && self.preamble == EMPTY_HISTORY
     }
 
-    fn is_fresh(&self) -> bool {
-        self.chain.is_empty() && self.preamble == EMPTY_HISTORY
+    /// Returns how a history continues this conversation, and removes the history that it replaces.
+    fn take_history(&mut self, keys: &[EventKey]) -> Continuation {
+        let last = self.histories.len().saturating_sub(1);
+        let all = self.histories.iter().enumerate().rev();
+        let found = all.map(|(place, known)| (place, Continuation::find(known, keys)));
+        // Words that were said in another history before may well be said again.
+        let continuing = found.filter(|(place, it)| it.count_repeated() > 0 && (*place == last || it.is_certain));
+        let best = continuing.reduce(|best, other| match other.1.count_repeated() > best.1.count_repeated() {
+            true => other,
+            false => best,
+        });
+        match best {
+            Some((place, continuation)) => {
+                self.histories.remove(place);
+                continuation
+            }
+            None => Continuation::of_new(keys.len()),
+        }
+    }
+
+    /// Adds the history of a request.
+    fn push_history(&mut self, keys: Vec<EventKey>) {
+        if self.histories.len() == MAX_HISTORIES {
+            self.histories.remove(0);
+        }
+        self.histories.push(keys);
+    }
+
+    /// Adds events to the last history.
+    fn extend_history(&mut self, keys: Vec<EventKey>) {
+        match self.histories.last_mut() {
+            Some(last) => last.extend(keys),
+            None => self.histories.push(keys),
+        }
     }
 
     /// Notes the tool of each call, and sets it in each answer to a call.
@@ -345,11 +421,6 @@ impl Conversation {
             }
         }
     }
-}
-
-/// Whether an event is the agent's, or an answer to what it did.
-fn is_act(event: &Event) -> bool {
-    !matches!(event.kind, Kind::UserMessage | Kind::SystemMessage)
 }
 
 /// Returns where the last step of a history begins: its last message, with the calls or the answers of that step.
@@ -376,12 +447,17 @@ fn hash_events(events: &[Event]) -> ContentHash {
     events.iter().fold(EMPTY_HISTORY, |hash, event| content_hash::extend_hash(&hash, event))
 }
 
-fn hash_chain(start: ContentHash, events: &[Event]) -> Vec<ContentHash> {
-    let next = |hash: &mut ContentHash, event: &Event| {
-        *hash = content_hash::extend_hash(hash, event);
+fn hash_keys(start: ContentHash, keys: &[EventKey]) -> ContentHash {
+    hash_prefixes(start, keys).last().copied().unwrap_or(start)
+}
+
+/// Returns the hash of a history up to each of its events.
+fn hash_prefixes(start: ContentHash, keys: &[EventKey]) -> Vec<ContentHash> {
+    let next = |hash: &mut ContentHash, key: &EventKey| {
+        *hash = content_hash::join_hashes(hash, &key.hash());
         Some(*hash)
     };
-    events.iter().scan(start, next).collect()
+    keys.iter().scan(start, next).collect()
 }
 
 fn push_events(events: Vec<Event>, session: Option<Text>, stamp: &Stamp, out: &mut DecodedEvents) {

@@ -2,17 +2,14 @@
 
 mod choice_stream;
 
-use lictor_logic::Time;
-
 use super::content::Content;
-use super::conversation::{Conversations, Request, Stamp};
-use super::session_key::{LoneMessages, find_session};
-use super::unread_times::UnreadTimes;
+use super::conversation::{Request, Stamp};
+use super::exchange_log::{self, ExchangeDecoder, ExchangeLog};
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use choice_stream::ChoiceStreams;
 pub use choice_stream::ReplyChoice;
 pub(super) use choice_stream::truncation_fault;
-use lictor_event::{Event, Kind, find_history_time, find_time};
+use lictor_event::{Event, Kind};
 use lictor_json::Json;
 
 /// Whether a record is of this format.
@@ -55,62 +52,33 @@ fn is_chunk(value: &Json) -> bool {
 /// Decodes the records of one file.
 #[derive(Debug, Default)]
 pub(super) struct OpenaiChatDecoder {
-    conversations: Conversations,
+    log: ExchangeLog,
     streams: ChoiceStreams,
-    lone: LoneMessages,
-    times: UnreadTimes,
 }
 
 impl Decoder for OpenaiChatDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
-        match envelope::open_envelope(&record.value) {
-            Some(exchange) if exchange.parts().any(is_part) => {
-                self.times.check(&record.value, &record);
-                let time = exchange.time;
-                if let Some(request) = exchange.request {
-                    let stamp = Stamp::new(&record, time.or_else(|| read_time(request)));
-                    self.take_part(request, exchange.session.as_deref(), &stamp, &record, out);
-                }
-                match exchange.response {
-                    // A log that keeps the text of an answer only.
-                    Some(Json::String(text)) => {
-                        let said =
-                            chat::message_event(Kind::AssistantMessage, Content::from_json(&text.clone().into(), ""));
-                        self.conversations.append(vec![said], &Stamp::new(&record, time), out);
-                    }
-                    Some(Json::Array(chunks)) if chunks.iter().all(is_chunk) => {
-                        for chunk in chunks {
-                            let stamp = Stamp::new(&record, time.or_else(|| read_time(chunk)));
-                            self.take_part(chunk, None, &stamp, &record, out);
-                        }
-                        self.streams.close(&mut self.conversations, out);
-                    }
-                    Some(response) => {
-                        let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
-                        let stamp = Stamp::new(&record, time.or_else(|| read_time(response)));
-                        self.take_part(response, session, &stamp, &record, out);
-                    }
-                    None => {}
-                }
-            }
-            _ => {
-                let is_lone = chat::is_message(&record.value);
-                let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
-                self.times.check(&record.value, &record);
-                let stamp = Stamp::new(&record, read_time(&record.value));
-                self.take_part(&record.value, session.as_deref(), &stamp, &record, out);
-            }
-        }
+        exchange_log::take_record(self, &record, out);
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
-        self.streams.close(&mut self.conversations, out);
-        out.faults.extend(self.lone.fault());
-        out.faults.extend(self.times.fault());
+        exchange_log::finish(self, out);
     }
 }
 
-impl OpenaiChatDecoder {
+impl ExchangeDecoder for OpenaiChatDecoder {
+    fn is_part(value: &Json) -> bool {
+        is_part(value)
+    }
+
+    fn is_stream(parts: &[Json]) -> bool {
+        parts.iter().all(is_chunk)
+    }
+
+    fn log(&mut self) -> &mut ExchangeLog {
+        &mut self.log
+    }
+
     fn take_part(
         &mut self,
         value: &Json,
@@ -124,43 +92,32 @@ impl OpenaiChatDecoder {
             return;
         }
         if is_chunk(value) {
-            return self.streams.take_chunk(value, self.conversations.current(), stamp);
+            return self.streams.take_chunk(value, self.log.conversations.current(), stamp);
         }
-        self.streams.close(&mut self.conversations, out);
+        self.end_stream(out);
         if let Some(messages) = value.get("messages").or(Some(value)).and_then(Json::as_array) {
-            messages.iter().for_each(|message| self.times.check(message, record));
-            if session.is_none() && names_sessions(messages) {
-                for message in messages {
-                    let session = find_session(message);
-                    self.conversations.leave_session();
-                    self.take_part(message, session.as_deref(), &Stamp::new(record, read_time(message)), record, out);
-                }
-                return;
-            }
             let mut request = read_request(value, messages, record, out);
             request.session = session.map(Into::into);
-            return self.conversations.take_request(request, stamp, out);
+            return self.log.conversations.take_request(request, stamp, out);
         }
         if let Some(session) = session {
-            self.conversations.enter_session(session, stamp);
+            self.log.conversations.enter_session(session, stamp);
         }
         if let Some(choices) = value.get("choices").and_then(Json::as_array) {
             let choices = choices.iter().map(|choice| read_choice(choice, record, out)).collect();
-            self.conversations.take_answer(self.conversations.current(), choices, stamp, out);
+            self.log.conversations.take_answer(self.log.conversations.current(), choices, stamp, out);
         } else if let Some(events) = chat::read_logged_message(value) {
-            self.conversations.append(events, stamp, out);
+            self.log.conversations.append(events, stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.add_event(self.conversations.current(), failure_event(error), stamp, out);
+            self.log.conversations.add_event(self.log.conversations.current(), failure_event(error), stamp, out);
         } else {
             out.faults.push(unknown_record::describe(record, value));
         }
     }
-}
 
-/// Whether the messages of a list name different sessions, as a whole log in one list does.
-fn names_sessions(messages: &[Json]) -> bool {
-    let first = messages.first().and_then(find_session);
-    first.is_some() && messages.iter().any(|message| find_session(message) != first)
+    fn end_stream(&mut self, out: &mut DecodedEvents) {
+        self.streams.close(&mut self.log.conversations, out);
+    }
 }
 
 /// Reads a request: its instructions and messages, and the tools it offers.
@@ -199,10 +156,4 @@ pub(super) fn failure_event(error: &Json) -> Event {
         event.more.insert("code", code.clone());
     }
     event
-}
-
-/// Returns the time of a message, a response or a request.
-pub(super) fn read_time(value: &Json) -> Option<Time> {
-    let object = value.as_object()?;
-    if object.get("messages").is_some() { find_history_time(object) } else { find_time(object) }
 }

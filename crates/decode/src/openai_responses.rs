@@ -11,10 +11,9 @@ use std::collections::HashMap;
 use lictor_logic::Time;
 
 use super::content::Content;
-use super::conversation::{Conversations, Request, Stamp};
+use super::conversation::{Request, Stamp};
+use super::exchange_log::{self, ExchangeDecoder, ExchangeLog};
 use super::openai_chat::failure_event;
-use super::session_key::LoneMessages;
-use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use item::is_item;
 pub(super) use item::read_item;
@@ -66,56 +65,37 @@ fn is_request(value: &Json) -> bool {
 /// Decodes the records of one file.
 #[derive(Debug, Default)]
 pub(super) struct OpenaiResponsesDecoder {
-    conversations: Conversations,
+    log: ExchangeLog,
     /// The conversation of each response.
     responses: HashMap<Text, usize>,
     /// The events of each item that has an id, for requests that refer to it.
     items: HashMap<Text, Vec<Event>>,
     stream: Option<ResponseStream>,
-    lone: LoneMessages,
-    times: UnreadTimes,
 }
 
 impl Decoder for OpenaiResponsesDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
-        match envelope::open_envelope(&record.value) {
-            Some(exchange) if exchange.parts().any(is_part) => {
-                self.times.check(&record.value, &record);
-                let stamp = |part: &Json| Stamp::new(&record, exchange.time.or_else(|| read_time(part)));
-                if let Some(request) = exchange.request {
-                    self.take_part(request, exchange.session.as_deref(), &stamp(request), &record, out);
-                }
-                let session = exchange.session.as_deref().filter(|_| exchange.request.is_none());
-                match exchange.response {
-                    Some(Json::Array(parts)) => {
-                        for part in parts {
-                            self.take_part(part, session, &stamp(part), &record, out);
-                        }
-                    }
-                    Some(response) => self.take_part(response, session, &stamp(response), &record, out),
-                    None => {}
-                }
-            }
-            _ => {
-                let value = &record.value;
-                let is_whole = is_stream_payload(value) || is_request(value) || is_response(value);
-                let is_lone = value.as_object().is_some() && !is_whole;
-                let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
-                self.times.check(value, &record);
-                let stamp = Stamp::new(&record, read_time(value));
-                self.take_part(value, session.as_deref(), &stamp, &record, out);
-            }
-        }
+        exchange_log::take_record(self, &record, out);
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
-        self.end_stream(out);
-        out.faults.extend(self.lone.fault());
-        out.faults.extend(self.times.fault());
+        exchange_log::finish(self, out);
     }
 }
 
-impl OpenaiResponsesDecoder {
+impl ExchangeDecoder for OpenaiResponsesDecoder {
+    fn is_part(value: &Json) -> bool {
+        is_part(value)
+    }
+
+    fn is_lone(value: &Json) -> bool {
+        value.as_object().is_some() && !is_stream_payload(value) && !is_request(value) && !is_response(value)
+    }
+
+    fn log(&mut self) -> &mut ExchangeLog {
+        &mut self.log
+    }
+
     fn take_part(
         &mut self,
         value: &Json,
@@ -134,26 +114,35 @@ impl OpenaiResponsesDecoder {
         if let Some(items) = value.as_array() {
             let events = self.read_items(items, record, out);
             let request = Request { session: session.map(Text::from), definitions: None, events };
-            return self.conversations.take_request(request, stamp, out);
+            return self.log.conversations.take_request(request, stamp, out);
         }
         if is_request(value) {
             return self.take_request(value, session, stamp, record, out);
         }
         if let Some(session) = session {
-            self.conversations.enter_session(session, stamp);
+            self.log.conversations.enter_session(session, stamp);
         }
         if is_response(value) {
-            let index = self.conversations.current();
+            let index = self.log.conversations.current();
             self.take_response(value, index, Vec::new(), stamp, record, out);
         } else if let Some(events) = self.read_item(value) {
-            self.conversations.append(events, stamp, out);
+            self.log.conversations.append(events, stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.add_event(self.conversations.current(), failure_event(error), stamp, out);
+            self.log.conversations.add_event(self.log.conversations.current(), failure_event(error), stamp, out);
         } else {
             out.faults.push(unknown_record::describe(record, value));
         }
     }
 
+    fn end_stream(&mut self, out: &mut DecodedEvents) {
+        if let Some(stream) = &self.stream {
+            out.faults.push(stream.truncation_fault());
+            self.flush(out);
+        }
+    }
+}
+
+impl OpenaiResponsesDecoder {
     fn take_request(
         &mut self,
         value: &Json,
@@ -177,15 +166,19 @@ impl OpenaiResponsesDecoder {
         let kept = match (previous.and_then(|id| self.responses.get(id).copied()), session) {
             (Some(index), None) => Some(index),
             _ => find_conversation(value).or(session.filter(|_| previous.is_some())).map(|name| {
-                self.conversations.enter_session(name, stamp);
-                self.conversations.current()
+                self.log.conversations.enter_session(name, stamp);
+                self.log.conversations.current()
             }),
         };
         if let Some(index) = kept {
             let request = Request { session: None, definitions, events };
-            return self.conversations.take_continuation(index, request, stamp, out);
+            return self.log.conversations.take_continuation(index, request, stamp, out);
         }
-        self.conversations.take_request(Request { session: session.map(Text::from), definitions, events }, stamp, out);
+        self.log.conversations.take_request(
+            Request { session: session.map(Text::from), definitions, events },
+            stamp,
+            out,
+        );
     }
 
     /// Takes a response. Streamed items fill in for those that it lacks.
@@ -202,19 +195,19 @@ impl OpenaiResponsesDecoder {
             self.responses.insert(id.into(), index);
         }
         let told: Vec<Event> = read_instructions(value).into_iter().collect();
-        self.conversations.take_repeated(index, told, value.get("tools"), stamp, out);
+        self.log.conversations.take_repeated(index, told, value.get("tools"), stamp, out);
         let mut items = value.get("output").and_then(Json::as_array).unwrap_or_default().to_vec();
         let missing = items.len().min(streamed.len());
         items.extend(streamed.into_iter().skip(missing));
         let events = self.read_items(&items, record, out);
-        self.conversations.take_answer(index, vec![events], stamp, out);
+        self.log.conversations.take_answer(index, vec![events], stamp, out);
         if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.conversations.add_event(index, failure_event(error), stamp, out);
+            self.log.conversations.add_event(index, failure_event(error), stamp, out);
         }
         if let Some(reason) = value.at("incomplete_details.reason").and_then(Json::as_str) {
             let mut event = Event::new(Kind::Other("incomplete".into()));
             event.text = Some(reason.into());
-            self.conversations.add_event(index, event, stamp, out);
+            self.log.conversations.add_event(index, event, stamp, out);
         }
     }
 
@@ -223,24 +216,24 @@ impl OpenaiResponsesDecoder {
         match value.text("type").unwrap_or_default() {
             "response.created" => {
                 self.end_stream(out);
-                self.stream = Some(ResponseStream::new(self.conversations.current(), &stamp));
+                self.stream = Some(ResponseStream::new(self.log.conversations.current(), &stamp));
             }
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {
                 let (index, items, mut stamp) = match self.stream.take() {
                     Some(stream) => stream.into_items(),
-                    None => (self.conversations.current(), Vec::new(), stamp.clone()),
+                    None => (self.log.conversations.current(), Vec::new(), stamp.clone()),
                 };
                 stamp.time = stamp.time.or(value.get("response").and_then(read_time));
                 let response = value.get("response").unwrap_or(&Json::Null);
                 self.take_response(response, index, items, &stamp, record, out);
             }
             "error" => {
-                let index = self.conversations.current();
+                let index = self.log.conversations.current();
                 self.flush(out);
-                self.conversations.add_event(index, failure_event(value), &stamp, out);
+                self.log.conversations.add_event(index, failure_event(value), &stamp, out);
             }
             _ => {
-                let index = self.conversations.current();
+                let index = self.log.conversations.current();
                 let stream = self.stream.get_or_insert_with(|| ResponseStream::new(index, &stamp));
                 if !stream.take_payload(value, &stamp) {
                     out.faults.push(unknown_record::describe(record, value));
@@ -249,19 +242,11 @@ impl OpenaiResponsesDecoder {
         }
     }
 
-    /// Ends a truncated stream.
-    fn end_stream(&mut self, out: &mut DecodedEvents) {
-        if let Some(stream) = &self.stream {
-            out.faults.push(stream.truncation_fault());
-            self.flush(out);
-        }
-    }
-
     /// Emits the events of what has arrived of a stream.
     fn flush(&mut self, out: &mut DecodedEvents) {
         if let Some(stream) = self.stream.take() {
             let (index, events, stamp) = stream.into_events();
-            self.conversations.take_answer(index, vec![events], &stamp, out);
+            self.log.conversations.take_answer(index, vec![events], &stamp, out);
         }
     }
 

@@ -75,7 +75,13 @@ fn read_request_part(part: &Json, reading: &mut Reading) {
             reading.push(chat::message_event(Kind::SystemMessage, Content::from_json(content, "\n")));
         }
         Some("user-prompt") => reading.push_content(Kind::UserMessage, content, read_user_part),
-        Some("tool-return" | "builtin-tool-return") => reading.push(read_answer(part)),
+        Some("tool-return" | "builtin-tool-return") => {
+            if part.text("outcome") == Some("denied") {
+                let (id, tool) = (part.text("tool_call_id"), part.text("tool_name"));
+                reading.push(Event { kind: Kind::Denial, ..tool_result(id, tool) });
+            }
+            reading.push(read_answer(part));
+        }
         // Without a tool, the framework asks the model for another answer.
         Some("retry-prompt" | "retry-feedback") if part.text("tool_name").is_none() => {
             let text = content.as_str().map_or_else(|| content.to_string(), str::to_owned);

@@ -1,6 +1,7 @@
 //! How a log names the session of a record: by a usual member, or by one that the user names.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::content::Content;
 use super::conversation::Conversations;
@@ -118,6 +119,8 @@ pub(super) struct LoneMessages {
     /// The id of the first message, and whether another message has another one.
     first_id: Option<Json>,
     has_ids: bool,
+    /// Whether messages have a number in their conversation.
+    is_numbered: bool,
     /// Whether the agent has acted since the last beginning.
     acted: bool,
     /// Whether the last message may be the instructions of another conversation: it comes after an answer of the agent.
@@ -126,6 +129,8 @@ pub(super) struct LoneMessages {
     /// The beginnings after the first one, and what shows the first of them.
     restarts: u64,
     sign: Option<&'static str>,
+    /// The values of the member that names a person, with what they show.
+    owners: Option<(&'static str, BTreeSet<Text>)>,
 }
 
 /// Who wrote a lone message, as all formats of messages have it.
@@ -138,6 +143,18 @@ enum MessageRole {
     /// The agent with a call, or a tool.
     Act,
 }
+
+/// Members that name a person, which is no session: one person has many conversations. Several persons in one file have
+/// several conversations at least.
+const OWNER_SIGNS: [(&str, &str); 4] = [
+    ("user_id", "the values of `user_id` tell of"),
+    ("userId", "the values of `userId` tell of"),
+    ("user", "the values of `user` tell of"),
+    ("customer_id", "the values of `customer_id` tell of"),
+];
+
+/// How many different owners are counted.
+const MAX_OWNERS: usize = 1000;
 
 /// The shortest prompt that is hardly said twice in a conversation, in bytes.
 const MIN_TELLING_PROMPT_BYTES: usize = 60;
@@ -168,6 +185,7 @@ impl LoneMessages {
             Some((_, count)) => *count += 1,
             None => self.unnamed = Some((record.fault("decode.no_session", ""), 1)),
         }
+        self.note_owner(&record.value);
         let role = read_role(&record.value);
         let sign = self.find_restart(&record.value, role).filter(|_| self.acted);
         if let Some(sign) = sign {
@@ -178,13 +196,23 @@ impl LoneMessages {
         self.acted = has_acted || (self.acted && sign.is_none());
         self.is_instruction_last = role == Some(MessageRole::System)
             && self.last_role == Some(MessageRole::Answer)
-            && self.is_instruction(record.value.get("content"));
+            && self.is_instruction(record.value.get("content").or_else(|| record.value.at("data.content")));
         self.last_role = role;
+    }
+
+    fn note_owner(&mut self, message: &Json) {
+        let mut signs = OWNER_SIGNS.iter().filter_map(|(key, sign)| Some((*sign, message.get(key)?.as_str()?)));
+        let Some((sign, owner)) = signs.next() else { return };
+        let (known, owners) = self.owners.get_or_insert_with(|| (sign, BTreeSet::new()));
+        if *known == sign && owners.len() < MAX_OWNERS {
+            owners.insert(owner.into());
+        }
     }
 
     /// Returns what shows that a message begins another conversation.
     fn find_restart(&mut self, message: &Json, role: Option<MessageRole>) -> Option<&'static str> {
         let id = ["message_id", "id"].iter().find_map(|key| message.get(key));
+        self.is_numbered |= message.get("message_id").and_then(Json::as_i64).is_some();
         let is_first_id = match &self.first_id {
             Some(first) => {
                 self.has_ids |= id.is_some() && id != Some(first);
@@ -195,7 +223,7 @@ impl LoneMessages {
                 false
             }
         };
-        let content = message.get("content");
+        let content = message.get("content").or_else(|| message.at("data.content"));
         match role {
             _ if is_first_id => Some("the ids of messages begin"),
             // A reminder may come before any instructions, and again and again within a turn.
@@ -237,6 +265,12 @@ impl LoneMessages {
         } else if self.restarts > 0 {
             let sign = self.sign.unwrap_or_default();
             format!("{messages} no session, but {sign} {} conversations", self.restarts + 1)
+        } else if let Some((sign, owners)) = self.owners.take().filter(|(_, owners)| owners.len() > 1) {
+            format!("{messages} no session, but {sign} {} conversations", owners.len())
+        } else if count == 1 && self.is_numbered {
+            let message = "the file holds one message of a conversation, which is judged alone; put the messages of a \
+                           conversation into one file, in their order";
+            return Some(Fault { message: message.to_owned(), ..fault });
         } else {
             return None;
         };

@@ -41,6 +41,14 @@ pub fn extend_hash(before: &ContentHash, event: &Event) -> ContentHash {
     hash.finish()
 }
 
+/// Returns the hash of a history with one more event, given the hashes of both.
+pub fn join_hashes(before: &ContentHash, event: &ContentHash) -> ContentHash {
+    let mut hash = HashInput::default();
+    hash.update(before);
+    hash.update(event);
+    hash.finish()
+}
+
 /// Returns the hash of a call: its tool and all its arguments.
 pub fn hash_call(event: &Event) -> ContentHash {
     let mut hash = HashInput::default();

@@ -9,6 +9,7 @@
 mod damage;
 mod frameworks;
 mod golden;
+mod histories;
 mod not_logs;
 mod sessions;
 mod shared;

@@ -155,6 +155,21 @@ fn native_time_is_text_or_number() {
 }
 
 #[test]
+fn native_members_beside_known_ones_are_kept() {
+    for line in [
+        r#"{"kind":"tool_call","tool":"x","args":{},"input":1}"#,
+        r#"{"kind":"tool_call","tool":"x"}"#,
+        r#"{"kind":"tool_call","tool":"x","input":null}"#,
+        r#"{"kind":"tool_call","tool":"x","input":1,"facts":["a"]}"#,
+        r#"{"kind":"order","input":1,"content":"a"}"#,
+        r#"{"kind":"tool_result","text":"done","output":"done"}"#,
+    ] {
+        let DecodedEvents { events, faults } = decode(line);
+        assert_eq!((events.len(), faults.len()), (1, 0), "{line}");
+    }
+}
+
+#[test]
 fn native_wrong_type_fault_names_field() {
     let cases = [
         (r#"{"kind":1}"#, "native.field", "`kind` must be a string, found the number 1"),
@@ -177,6 +192,11 @@ fn native_wrong_type_fault_names_field() {
         (r#"{"kind":"tool_call","args":{}}"#, "native.tool", "needs the name of its `tool`"),
         (r#"{"kind":"TOOL_CALL","tool":"x"}"#, "native.kind", "write `tool_call`"),
         (r#"{"kind":"toolCall","tool":"x"}"#, "native.kind", "write `tool_call`"),
+        (r#"{"kind":"aproval","id":"c"}"#, "native.kind", "write `approval`"),
+        (r#"{"kind":"tool_call","tool":"x","arguments":{"a":1}}"#, "native.member", "write `args`"),
+        (r#"{"kind":"tool_call","tool":"x","args":null,"input":{}}"#, "native.member", "`input`"),
+        (r#"{"kind":"tool_result","tool":"x","output":"done"}"#, "native.member", "write `result`"),
+        (r#"{"kind":"user_message","content":"hello"}"#, "native.member", "write `text`"),
         (r#"{"kind":""}"#, "native.kind", "is empty"),
         (r#"{"kind":"approval","id":"c","granted":false}"#, "native.granted", "`denial`"),
         (r#"{"kind":"denial","id":"c","granted":true}"#, "native.granted", "`approval`"),

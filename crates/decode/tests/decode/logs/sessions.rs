@@ -251,3 +251,55 @@ fn content_part_of_unknown_type_is_a_fault() {
     assert_eq!((fault.line, fault.code), (1, "decode.unknown_part"));
     assert!(fault.message.contains("unknown type `tool-summons`"), "{}", fault.message);
 }
+
+#[test]
+fn codex_sessions_in_one_stream_are_separate() {
+    let head = |id: &str| format!(r#"{{"type":"session_meta","payload":{{"id":"{id}","cwd":"/x"}}}}"#);
+    let says = r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"yes"}]}}"#;
+    let (a, b) = (head("a"), head("b"));
+    let decoded = decode(None, Format::Codex, &[&a, says, &a, says, &b, says]);
+    assert_eq!(sessions(&decoded), ["a", "a", "a", "b", "b"]);
+    let forked = decode(None, Format::Codex, &[&a, &b, says]);
+    assert_eq!(sessions(&forked), ["a", "a"]);
+}
+
+#[test]
+fn file_of_one_numbered_message_is_a_fault() {
+    let message = r#"{"message":{"role":"user","content":[{"text":"refund"}]},"message_id":0,"redact_message":null}"#;
+    let decoded = decode(None, Format::Bedrock, &[message]);
+    assert_eq!(decoded.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["decode.no_session"]);
+    let next = message.replace(r#""message_id":0"#, r#""message_id":1"#);
+    assert!(decode(None, Format::Bedrock, &[message, &next]).faults.is_empty());
+}
+
+#[test]
+fn denied_call_of_pydantic_ai_is_a_denial() {
+    let line = r#"[{"kind":"response","parts":[{"part_kind":"tool-call","tool_name":"wipe","args":{},"tool_call_id":"w1"}]},
+        {"kind":"request","parts":[{"part_kind":"tool-return","tool_name":"wipe","content":"no","tool_call_id":"w1","outcome":"denied"}]}]"#;
+    let decoded = decode(None, Format::PydanticAi, &[&line.replace('\n', "")]);
+    let kinds: Vec<&str> = decoded.events.iter().map(|event| event.kind.name()).collect();
+    assert_eq!(kinds, ["tool_call", "denial", "tool_result"]);
+    assert_eq!(decoded.events[1].id.as_deref(), Some("w1"));
+}
+
+#[test]
+fn rows_of_several_users_are_a_fault() {
+    let row = |user: &str| format!(r#"{{"role":"user","content":"yes","user_id":"{user}"}}"#);
+    let fault = |lines: &[String]| {
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        decode(None, Format::OpenaiChat, &lines).faults.first().map(|fault| fault.message.clone())
+    };
+    let said = fault(&[row("ann"), row("bob"), row("ann")]).unwrap_or_default();
+    assert!(said.contains("3 messages name no session, but the values of `user_id` tell of 2 conversations"), "{said}");
+    assert_eq!(fault(&[row("ann"), row("ann")]), None);
+}
+
+#[test]
+fn same_instructions_in_langchain_data_are_a_fault() {
+    let line = |sort: &str, text: &str| format!(r#"{{"type":"{sort}","data":{{"type":"{sort}","content":"{text}"}}}}"#);
+    let once = [line("system", "You are a shop assistant."), line("human", "refund it"), line("ai", "done")];
+    let twice = [&once[..], &once[..]].concat();
+    let lines: Vec<&str> = twice.iter().map(String::as_str).collect();
+    let decoded = decode(None, Format::Langchain, &lines);
+    assert_eq!(decoded.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["decode.no_session"]);
+}
