@@ -17,6 +17,7 @@
 mod declaration;
 mod fast_path;
 mod fields;
+mod misnamed;
 
 use std::collections::HashMap;
 use std::mem;
@@ -24,6 +25,7 @@ use std::mem;
 use lictor_logic::Fact;
 
 use self::fields::{Field, FieldError};
+use self::misnamed::{find_misnamed, find_misspelling};
 use crate::record::{DecodedEvents, Decoder, Fault, LogRecord};
 use crate::{Answer, AnswerValue, Event, Kind, Source, find_time, find_unread_time};
 use lictor_json::{Json, Object, Text};
@@ -123,7 +125,9 @@ impl Decoder for NativeDecoder {
             if !is_trusted {
                 set_time(event);
             }
-            (event.time.is_some() || is_trusted || find_unread_time(&event.more).is_none()).then_some(())
+            let is_odd =
+                find_misnamed(event).is_some() || (event.time.is_none() && find_unread_time(&event.more).is_some());
+            (is_trusted || !is_odd).then_some(())
         };
         let is_read = out.events.last_mut().and_then(read).is_some();
         match is_read {
@@ -159,18 +163,6 @@ fn set_time(event: &mut Event) {
     if event.time.is_none() && !event.more.is_empty() {
         event.time = find_time(&event.more);
     }
-}
-
-/// Returns the message for a kind that differs from a known one only in spelling, or is empty.
-fn find_misspelling(kind: &str) -> Option<String> {
-    if kind.is_empty() {
-        return Some("the `kind` is empty; an event needs one, such as \"tool_call\"".to_owned());
-    }
-    let folded =
-        |name: &str| name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    let meant: String = folded(kind);
-    let known = Kind::names().find(|known| *known != kind && folded(known) == meant)?;
-    Some(format!("unknown kind `{kind}`; write `{known}`"))
 }
 
 /// Whether a member called `answers` is meant to hold answers of labelers, well-formed or not: one of its entries has a
@@ -279,6 +271,8 @@ impl NativeDecoder {
         }
         let mistake = declaration::find_mistake(event).filter(|_| !self.is_trusted);
         errors.extend(mistake.map(|(code, message)| FieldError { code, message }));
+        let misnamed = find_misnamed(event).filter(|_| !self.is_trusted);
+        errors.extend(misnamed.map(|message| FieldError { code: "native.member", message }));
         // No property about a tool could ever match it.
         if event.kind == Kind::ToolCall && event.tool.is_none() && !facts && !self.is_trusted {
             let message = "a `tool_call` needs the name of its `tool`".to_owned();
