@@ -31,6 +31,10 @@ pub struct LogCoverage {
     pub unknown: Vec<UnknownFact>,
     /// How much of their content the events have.
     pub content: RecordedContent,
+    /// How many events have no time.
+    pub untimed_events: u64,
+    /// The properties with time bounds that the log puts to the test, if it has events without a time.
+    pub untimed: Vec<Arc<Property>>,
     /// The tools that the policy names and the log never has, with the tool of the log that may be meant.
     pub renamed_tools: Vec<(Text, Text)>,
     /// The tools that the policy names, with a tool of the log that it does not name and that differs in spelling only.
@@ -49,6 +53,8 @@ pub struct RecordedContent {
     pub bare_calls: u64,
     /// The messages and results that have a text or a value.
     pub texts: u64,
+    /// All events.
+    pub events: u64,
 }
 
 impl RecordedContent {
@@ -67,12 +73,14 @@ impl RecordedContent {
         self.calls += u64::from(is_call);
         self.bare_calls += u64::from(is_call && is_bare);
         self.texts += u64::from(has_text);
+        self.events += 1;
     }
 
     fn add(&mut self, other: RecordedContent) {
         self.calls += other.calls;
         self.bare_calls += other.bare_calls;
         self.texts += other.texts;
+        self.events += other.events;
     }
 }
 
@@ -121,6 +129,7 @@ pub(crate) struct SeenFacts {
     stated: FxHashSet<Text>,
     unknown: SeenUnknown,
     content: RecordedContent,
+    untimed_events: u64,
 }
 
 impl SeenFacts {
@@ -131,6 +140,7 @@ impl SeenFacts {
             stated: FxHashSet::default(),
             unknown: SeenUnknown::default(),
             content: RecordedContent::default(),
+            untimed_events: 0,
         }
     }
 
@@ -144,6 +154,7 @@ impl SeenFacts {
         }
         self.note_names(event);
         self.content.note(event);
+        self.untimed_events += u64::from(event.time.is_none());
         judge.mark_coverage(&mut self.facts);
         self.unknown.note(judge, &self.facts, event);
     }
@@ -175,6 +186,7 @@ impl SeenFacts {
         self.stated.extend(other.stated);
         self.unknown.merge(other.unknown);
         self.content.add(other.content);
+        self.untimed_events += other.untimed_events;
     }
 
     /// Returns, for each property, whether the log has the evidence it needs.
@@ -209,8 +221,15 @@ impl SeenFacts {
                 },
             }
         };
+        let gaps = judge.find_gaps(&self.facts);
+        let is_timed = |(number, property): (usize, &Arc<Property>)| {
+            let is_judged = !gaps.iter().any(|gap| gap.property == number && gap.is_unexercised);
+            (self.untimed_events > 0 && is_judged && judge.measures_time(number)).then(|| Arc::clone(property))
+        };
         LogCoverage {
-            gaps: judge.find_gaps(&self.facts).into_iter().map(describe).collect(),
+            untimed_events: self.untimed_events,
+            untimed: judge.properties().iter().enumerate().filter_map(is_timed).collect(),
+            gaps: gaps.into_iter().map(describe).collect(),
             silent_sessions,
             unknown: self.unknown.into_facts(judge, &self.facts),
             content: self.content,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use indexmap::IndexMap;
 use lictor_decode::input::Input;
 use lictor_decode::{Fault, Format};
-use lictor_event::{Event, Kind};
+use lictor_event::{Event, Kind, is_machine_turn};
 use lictor_json::{Json, Text};
 use lictor_judge::Judge;
 use lictor_logic::Time;
@@ -109,7 +109,9 @@ impl Inventory {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
-        count_name(&mut self.kinds, event.kind.name());
+        // As properties see it: a turn that a program wrote is none of the user's.
+        let kind = if is_machine_turn(event) { &Kind::SystemMessage } else { &event.kind };
+        count_name(&mut self.kinds, kind.name());
         let labels = event.labels.iter().map(Text::as_str);
         labels.chain(event.facts.iter().map(|fact| &*fact.name)).for_each(|name| count_name(&mut self.facts, name));
         match &event.kind {

@@ -179,6 +179,11 @@ impl Judge {
         needs.is_empty() || *history != History::Session || needs.iter().any(is_there)
     }
 
+    /// Whether a property has time bounds, which mean nothing in a log without times.
+    pub fn measures_time(&self, property: usize) -> bool {
+        self.prepared().formulas[property].measures_time
+    }
+
     /// Returns the properties of which some facts never occurred, in the order of the policy.
     pub fn find_gaps(&self, coverage: &Coverage) -> Vec<PropertyGap> {
         let gap = |(property, parsed): (usize, &crate::prepared::PropertyFormula)| {

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::words::{escape_hidden, format_count, format_place, group_digits};
-use crate::coverage::{MissingFact, RecordedContent, UnexercisedProperty};
+use crate::coverage::{LogCoverage, MissingFact, RecordedContent, UnexercisedProperty};
 
 /// How many properties a sentence names.
 const MAX_NAMED_PROPERTIES: usize = 12;
@@ -76,9 +76,28 @@ pub(super) fn describe_coverage(report: &Report) -> Vec<String> {
             escape_hidden(asked),
         ));
     }
+    sentences.extend(describe_untimed(coverage));
     sentences.extend(describe_content(&coverage.content));
     sentences.extend(describe_unmatched(report));
     sentences
+}
+
+/// Describes a log whose events have no times, although there are time bounds.
+fn describe_untimed(coverage: &LogCoverage) -> Option<String> {
+    let LogCoverage { untimed_events, untimed, content, .. } = coverage;
+    let named = join_some(untimed.iter().map(|property| escape_hidden(&property.id).into_owned()));
+    let bounds = match untimed.len() {
+        1 => "1 property".to_owned(),
+        count => format!("{} properties", group_digits(count as u64)),
+    };
+    let (head, how) = match content.events - untimed_events {
+        0 => ("no event has a time".to_owned(), "not put to the test"),
+        _ => {
+            let events = format_count(content.events, "event");
+            (format!("{} of {events} have no time", group_digits(*untimed_events)), "put to the test only in part")
+        }
+    };
+    (!untimed.is_empty()).then(|| format!("{head}, so the time bounds of {bounds} were {how}: {named}"))
 }
 
 /// Describes a log that was recorded without its content.

@@ -137,6 +137,15 @@ fn inventory_names_missing_evidence() {
 }
 
 #[test]
+fn inventory_counts_machine_turns_as_properties_do() {
+    let log = "{\"kind\":\"user_message\",\"text\":\"<system-reminder>be good</system-reminder>\"}\n\
+               {\"kind\":\"user_message\",\"text\":\"hi\"}\n";
+    let inputs = [Input::from_bytes("log.jsonl", log.as_bytes().to_vec())];
+    let inventory = take_inventory(&inputs, &AuditOptions::default(), &mut [judge(POLICY)]).unwrap();
+    assert_eq!((inventory.kinds["user_message"], inventory.kinds["system_message"]), (1, 1));
+}
+
+#[test]
 fn declared_purposes_of_policy_are_evidence() {
     let policy = |purposes: &str| {
         format!(

@@ -187,3 +187,32 @@ properties:
     assert_eq!(unknown(r#""args":{"amount":4}"#), "");
     assert_eq!(unknown(r#""args":"5""#), both);
 }
+
+#[test]
+fn time_bounds_without_times_are_said() {
+    let policy = "
+lictor: 1
+properties:
+  - {id: approved, formula: 'always (tool_call(\"refund\") implies once[0,30m] approval(_))'}
+  - {id: answered, formula: 'always (tool_call(\"ask\") implies eventually[0,5m] user_message)'}
+  - {id: once, formula: 'always !tool_call(\"wipe\")'}
+";
+    let approval = r#"{"session":"a","kind":"approval","id":"1"}"#;
+    let call = r#"{"session":"a","kind":"tool_call","id":"1","tool":"refund","args":{}}"#;
+    let said =
+        |log: String| written(|report, out| text::write(report, Default::default(), out), &run_policy(policy, &log, 1));
+    let untimed = said(format!("{approval}\n{call}\n"));
+    assert!(
+        untimed.contains("no event has a time, so the time bounds of 1 property were not put to the test: approved"),
+        "{untimed}"
+    );
+    let timed = |line: &str| line.replacen('{', r#"{"time":"2026-05-01T10:00:00Z","#, 1);
+    let partly = said(format!("{}\n{call}\n", timed(approval)));
+    assert!(
+        partly
+            .contains("1 of 2 events have no time, so the time bounds of 1 property were put to the test only in part"),
+        "{partly}"
+    );
+    let whole = said(format!("{}\n{}\n", timed(approval), timed(call)));
+    assert!(!whole.contains("no time"), "{whole}");
+}

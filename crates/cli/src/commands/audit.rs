@@ -130,6 +130,9 @@ fn describe_doubt(report: &Report) -> String {
     if report.is_unexercised() {
         reasons.push("nothing was put to the test".to_owned());
     }
+    if !report.coverage.untimed.is_empty() {
+        reasons.push("properties have time bounds, but events have no time".to_owned());
+    }
     reasons.join(", and ")
 }
 
@@ -296,7 +299,7 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
         outcome = outcome.max(Outcome::Unjudged);
     }
     let is_doubtful = report.sessions.iter().any(|session| is_open(session) || is_torn(session));
-    if args.strict && (is_doubtful || report.is_unexercised()) {
+    if args.strict && (is_doubtful || report.is_unexercised() || !report.coverage.untimed.is_empty()) {
         outcome = outcome.max(Outcome::Inconclusive);
     }
     outcome
