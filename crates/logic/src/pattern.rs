@@ -31,6 +31,7 @@ pub(crate) enum PatternBody {
     AtMost,
     Exactly,
     Fewer,
+    InTurns,
 }
 
 /// Returns every pattern, those of one kind together.
@@ -47,6 +48,7 @@ impl Pattern {
             PatternBody::AtMost => "G(p -> N G(p -> N G !p))",
             PatternBody::Exactly => "F(p & X F p) & G(p -> N G(p -> N G !p))",
             PatternBody::Fewer => "G(p -> N G !p)",
+            PatternBody::InTurns => "G(p -> X(!t U (s | t & X(!t U s))))",
         }
     }
 }
@@ -143,6 +145,12 @@ const PATTERNS: &[Pattern] = &[
 
     pattern_row("response_without", PQR, "every p is followed by r, and q does not hold until then", "G(p -> !q U r)"),
     pattern_row("respond_within", &["p", "s", "bound"], "every p is followed by s within the bound", "G(p -> F[bound] s)"),
+    Pattern {
+        name: "respond_in_turns",
+        parameters: &["p", "s", "t", "n"],
+        meaning: "every p is followed by s, at the nth t after it or before",
+        body: PatternBody::InTurns,
+    },
     pattern_row("response_chain", &["p", "s", "t"], "every p is followed by s and then by t", "G(p -> F(s & X F t))"),
     pattern_row("precedence_chain", &["s", "t", "p"], "p holds only once s and then t have held", "F p -> !p U (s & !p & X(!p U t))"),
 

@@ -20,6 +20,7 @@ impl Pattern {
                 let both = PatternArguments { operands: vec![("least", least), ("most", most)], bound: None };
                 parse_body(arena, "least & most", &both)
             }
+            PatternBody::InTurns => build_in_turns(arena, given, n),
             PatternBody::Fewer => match n.checked_sub(1) {
                 Some(most) => build_at_most(arena, given, most),
                 None => Err("nothing holds fewer than 0 times; begin with 1".to_owned()),
@@ -51,6 +52,17 @@ fn build_at_least(arena: &mut Arena, given: PatternArguments, n: u32) -> Result<
 /// Returns the formula that holds if `p` holds at `n` positions or fewer.
 fn build_at_most(arena: &mut Arena, given: PatternArguments, n: u32) -> Result<Operand, String> {
     nest_formula(arena, given, ["G !p", "G(p -> N rest)"], n)
+}
+
+/// Returns the formula that holds if every `p` is followed by `s`, at the `n`th `t` after it or before.
+fn build_in_turns(arena: &mut Arena, given: PatternArguments, n: u32) -> Result<Operand, String> {
+    if n == 0 {
+        return Err("nothing comes within 0 turns; begin with 1".to_owned());
+    }
+    let answered = nest_formula(arena, given.clone(), ["!t U s", "!t U (s | t & X rest)"], n - 1)?;
+    let mut given = given;
+    given.operands.push(("answered", answered));
+    parse_body(arena, "G(p -> X answered)", &given)
 }
 
 /// Returns the innermost formula, with another one `n` times around it.

@@ -68,6 +68,7 @@ fn declare_templates_expand_to_formulas() {
         ("at_most(1,a)", "G(a -> N G !a)"),
         ("exactly(0,a)", "G !a"),
         ("exactly(1,a)", "F a & G(a -> N G !a)"),
+        ("respond_in_turns(a,b,c,1)", "G(a -> X(!c U b))"),
         ("choice(a,b)", "F a | F b"),
         ("exclusive_choice(a,b)", "(F a | F b) & !(F a & F b)"),
         ("responded_existence(a,b)", "F a -> F b"),
@@ -183,6 +184,19 @@ fn counting_patterns_count_steps() {
         promises(&format!("at_least({}, a)", n + 1), &["a"], 5, |t| count(&t[0]) > n);
         promises(&format!("existence({}, a)", n + 1), &["a"], 5, |t| count(&t[0]) > n);
         promises(&format!("absence({}, a)", n + 1), &["a"], 5, |t| count(&t[0]) <= n);
+    }
+}
+
+#[test]
+fn response_in_turns_counts_turns() {
+    for n in 1..4 {
+        promises(&format!("respond_in_turns(a, b, c, {n})"), &["a", "b", "c"], 4, |t| {
+            let is_met = |from: usize| {
+                let place = (from + 1..t[1].len()).find(|place| t[1][*place]);
+                place.is_some_and(|place| t[2][from + 1..place].iter().filter(|turn| **turn).count() < n)
+            };
+            (0..t[0].len()).filter(|place| t[0][*place]).all(is_met)
+        });
     }
 }
 
