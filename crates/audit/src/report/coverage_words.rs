@@ -94,7 +94,8 @@ fn describe_untimed(coverage: &LogCoverage) -> Option<String> {
         0 => ("no event has a time".to_owned(), "not put to the test"),
         _ => {
             let events = format_count(content.events, "event");
-            (format!("{} of {events} have no time", group_digits(*untimed_events)), "put to the test only in part")
+            let has = if *untimed_events == 1 { "has" } else { "have" };
+            (format!("{} of {events} {has} no time", group_digits(*untimed_events)), "put to the test only in part")
         }
     };
     (!untimed.is_empty()).then(|| format!("{head}, so the time bounds of {bounds} were {how}: {named}"))

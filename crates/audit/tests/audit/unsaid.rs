@@ -199,8 +199,11 @@ properties:
 ";
     let approval = r#"{"session":"a","kind":"approval","id":"1"}"#;
     let call = r#"{"session":"a","kind":"tool_call","id":"1","tool":"refund","args":{}}"#;
-    let said =
-        |log: String| written(|report, out| text::write(report, Default::default(), out), &run_policy(policy, &log, 1));
+    let said = |log: String| {
+        let report = run_policy(policy, &log, 1);
+        let text = written(|report, out| text::write(report, text::TerminalStyle::default(), out), &report);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     let untimed = said(format!("{approval}\n{call}\n"));
     assert!(
         untimed.contains("no event has a time, so the time bounds of 1 property were not put to the test: approved"),
@@ -210,7 +213,7 @@ properties:
     let partly = said(format!("{}\n{call}\n", timed(approval)));
     assert!(
         partly
-            .contains("1 of 2 events have no time, so the time bounds of 1 property were put to the test only in part"),
+            .contains("1 of 2 events has no time, so the time bounds of 1 property were put to the test only in part"),
         "{partly}"
     );
     let whole = said(format!("{}\n{}\n", timed(approval), timed(call)));
