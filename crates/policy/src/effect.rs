@@ -26,9 +26,16 @@ use words::split_name;
 /// ```
 pub fn guess_from_name(tool: &str) -> Option<Effects> {
     let parts = split_name(tool);
+    let is_mcp = parts.first().is_some_and(|first| first.len() == 1 && first[0] == "mcp");
     // The last part is the tool and those before it are its server or its resource: `mcp__files__delete`. They count
-    // only if the last part tells nothing: `transfer.funds`.
-    parts.iter().rev().find_map(|words| read_words(words))
+    // only if the last part tells nothing: `transfer.funds`. That a server is called `search` does not make its tools
+    // harmless.
+    parts.iter().rev().enumerate().find_map(|(place, words)| {
+        let reading = read_words(words);
+        let is_server = is_mcp && place > 0;
+        let counts = reading.tells() && !(is_server && reading.effects().is_none_or(Effects::only_reads));
+        counts.then(|| reading.effects())
+    })?
 }
 
 #[cfg(test)]

@@ -18,15 +18,42 @@ struct Clause {
     verb_names: Vec<String>,
     object: Option<String>,
     is_object_complete: bool,
+    /// All words.
+    names: Vec<String>,
+    /// Whether the first word is unknown: it may be a verb, so that a noun after it tells nothing.
+    starts_unknown: bool,
+    /// Whether the first word changes something as a verb: `release` in `release_version`.
+    starts_with_change: bool,
+    is_unclear: bool,
     /// Whether the last word acts as a verb.
     ends_with_verb: bool,
-    ends_with_answer: bool,
+    last_class: Option<WordClass>,
 }
 
-/// Returns the effects that the words tell; none if no word tells any.
-pub(super) fn read_words(words: &[String]) -> Option<Effects> {
+/// What the words of a name tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NameReading {
+    effects: Option<Effects>,
+    /// Whether a word may act or only read.
+    is_unclear: bool,
+}
+
+impl NameReading {
+    /// Whether the words tell something, if only that they are unclear.
+    pub(super) fn tells(self) -> bool {
+        self.is_unclear || self.effects.is_some()
+    }
+
+    /// Returns the effects. They are unknown if the words only seem to read.
+    pub(super) fn effects(self) -> Option<Effects> {
+        self.effects.filter(|effects| !self.is_unclear || !effects.only_reads())
+    }
+}
+
+/// Reads the words of a name.
+pub(super) fn read_words(words: &[String]) -> NameReading {
     let vocabulary = Vocabulary::load();
-    let mut effects: Option<Effects> = None;
+    let mut reading = NameReading::default();
     let mut clause = Clause::default();
     // At the start of a name, or after a verb and a conjunction (`search_and_email`), a noun may be a verb.
     let mut may_act = true;
@@ -39,10 +66,13 @@ pub(super) fn read_words(words: &[String]) -> Option<Effects> {
         let name = rest.get(..length).unwrap_or_default().join("_");
         rest = rest.get(length..).unwrap_or_default();
         match word.map(|word| word.class) {
-            Some(WordClass::Question) if may_act => return Some(union(effects, word.map(|word| word.effects))),
+            Some(WordClass::Question) if may_act => {
+                reading.effects = Some(union(reading.effects, word.map(|word| word.effects)));
+                return reading;
+            }
             Some(WordClass::And) if first.len() > 1 || clause.ends_with_verb => {
                 may_act = clause.ends_with_verb;
-                effects = clause.merge_into(effects, vocabulary);
+                clause.merge_into(&mut reading, vocabulary);
                 clause = Clause::default();
             }
             Some(WordClass::Service | WordClass::Filler) if may_act => {}
@@ -52,7 +82,8 @@ pub(super) fn read_words(words: &[String]) -> Option<Effects> {
             }
         }
     }
-    clause.merge_into(effects, vocabulary)
+    clause.merge_into(&mut reading, vocabulary);
+    reading
 }
 
 impl Clause {
@@ -64,13 +95,20 @@ impl Clause {
             class => class,
         });
         self.ends_with_verb = false;
-        self.ends_with_answer = class == Some(WordClass::Answer);
+        self.last_class = class;
+        self.names.push(name.clone());
+        self.starts_unknown |= may_act && class.is_none();
+        self.starts_with_change |= may_act
+            && class == Some(WordClass::Action)
+            && counted.is_some_and(|counted| counted.contains(Effects::from_names(["write"])));
+        // After a verb it is a noun.
+        self.is_unclear |= class == Some(WordClass::Unclear) && self.verbs.is_none();
         match class {
             Some(WordClass::Verb) => self.verbs = Some(union(self.verbs, counted)),
             // After an action at the start it is what that acts on: `check_payment`. An action before it that is not at
             // the start is part of a name: `InventoryManagementSearchItems`.
             Some(WordClass::Action) if self.verbs.is_none() && !self.is_action_settled => {
-                self.is_action_settled = may_act || counted == Some(Effects::from_names(["read"]));
+                self.is_action_settled = may_act || counted.is_some_and(Effects::only_reads);
                 self.actions = counted;
                 self.head = None;
             }
@@ -80,7 +118,7 @@ impl Clause {
                 return;
             }
             _ => {
-                if matches!(class, Some(WordClass::Answer | WordClass::Topic)) {
+                if matches!(class, Some(WordClass::Answer | WordClass::Artifact | WordClass::Topic)) {
                     self.topics = Some(union(self.topics, counted));
                 }
                 if !self.is_object_complete {
@@ -95,18 +133,30 @@ impl Clause {
         self.verb_names.push(name);
     }
 
-    /// Returns the effects of the clause: of its verbs, else of its nouns in the order of how much they tell.
-    fn merge_into(&self, effects: Option<Effects>, vocabulary: &Vocabulary) -> Option<Effects> {
-        let read = Effects::from_names(["read"]);
+    /// Adds the effects of the clause: of its verbs, else of its nouns in the order of how much they tell.
+    fn merge_into(&self, reading: &mut NameReading, vocabulary: &Vocabulary) {
+        reading.is_unclear |= self.is_unclear || vocabulary.is_unclear(&self.names);
         // `get_delete_status` and `refund_history` only ask.
-        if self.ends_with_answer && (self.verbs.is_none() || self.head == Some(read)) {
-            return Some(union(effects, Some(read)));
+        if self.ends_with_question() {
+            reading.effects = Some(union(reading.effects, Some(Effects::from_names(["read"]))));
+            return;
         }
-        let Some(own) = self.verbs.or(self.actions).or(self.things).or(self.topics) else { return effects };
+        let topics = self.topics.filter(|_| !self.starts_unknown);
+        let Some(own) = self.verbs.or(self.actions).or(self.things).or(topics) else { return };
         let object = self.object.as_deref().unwrap_or_default();
         let of_pairs = self.verb_names.iter().map(|verb| vocabulary.effects_of_pair(verb, object));
         let own = of_pairs.fold(own, Effects::union);
-        Some(union(effects, Some(own)))
+        reading.effects = Some(union(reading.effects, Some(own)));
+    }
+
+    /// Whether the clause asks for what its last word names.
+    fn ends_with_question(&self) -> bool {
+        let asks = self.verbs.is_none() || self.head.is_some_and(Effects::only_reads);
+        match self.last_class {
+            Some(WordClass::Answer) => asks,
+            Some(WordClass::Artifact) => asks && !self.starts_unknown && !self.starts_with_change,
+            _ => false,
+        }
     }
 }
 

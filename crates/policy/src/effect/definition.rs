@@ -57,8 +57,72 @@ const PREAMBLE: &[&str] = &[
     "tries",
 ];
 
-/// Parameters that hold a program.
-const PROGRAM_PARAMETERS: &[&str] = &["command", "script", "sql", "shell_command", "python_code"];
+/// The last words of parameters that hold a program: `command`, `shell_command`.
+const PROGRAM_WORDS: &[&str] = &["command", "commands", "cmd", "script", "scripts", "sql", "javascript"];
+
+/// The words before `code` in parameters that hold a program. Other codes are identifiers: `country_code`.
+const LANGUAGES: &[&str] = &["python", "javascript", "js", "shell", "bash", "source", "program", "script", "sql"];
+
+/// What a code is that is no program: `get_country` takes the `code` of a country.
+const CODE_KINDS: &[&str] = &[
+    "country",
+    "currency",
+    "airport",
+    "airline",
+    "iata",
+    "icao",
+    "iso",
+    "postal",
+    "zip",
+    "post",
+    "language",
+    "locale",
+    "product",
+    "discount",
+    "coupon",
+    "promo",
+    "promotion",
+    "voucher",
+    "gift",
+    "verification",
+    "confirmation",
+    "otp",
+    "authorization",
+    "auth",
+    "access",
+    "invite",
+    "invitation",
+    "referral",
+    "status",
+    "error",
+    "area",
+    "dialing",
+    "tracking",
+    "booking",
+    "reservation",
+    "diagnosis",
+    "icd",
+    "hs",
+    "sku",
+    "stock",
+    "ticker",
+    "bank",
+    "sort",
+    "swift",
+    "room",
+    "course",
+    "station",
+    "region",
+    "state",
+    "city",
+    "color",
+    "qr",
+    "bar",
+    "barcode",
+    "two",
+    "letter",
+    "digit",
+];
 
 /// Calls a function for each tool of a list of definitions, with its name and its definition, in the forms that the
 /// usual interfaces have.
@@ -84,17 +148,22 @@ fn name_definition(definition: &Json, each: &mut dyn FnMut(&str, &Json)) {
 pub fn guess_from_definition(tool: &str, definition: &Json) -> Option<Effects> {
     let hint = |name: &str| definition.get("annotations").and_then(|hints| hints.get(name)).and_then(Json::as_bool);
     let only_reads = hint("readOnlyHint") == Some(true);
-    let added = match hint("destructiveHint") {
-        Some(true) if !only_reads => Some(Effects::from_names(["destructive", "write"])),
-        _ => None,
-    };
     let told = guess_from_name(tool)
-        .or_else(|| definition.get("description").and_then(Json::as_str).and_then(read_description))
-        .or_else(|| takes_program(definition).then(|| Effects::from_names(["execute"])))
-        .or_else(|| only_reads.then(|| Effects::from_names(["read"])));
-    match (told, added) {
-        (Some(told), Some(added)) => Some(told.union(added)),
-        (told, added) => told.or(added),
+        .or_else(|| definition.get("description").and_then(Json::as_str).and_then(read_description));
+    let mut added = Effects::default();
+    if hint("destructiveHint") == Some(true) && !only_reads {
+        added = Effects::from_names(["destructive", "write"]);
+    }
+    // A harmless name loses against a parameter or a hint that says more: `evaluate` with `code`.
+    if told.is_none_or(Effects::only_reads) && takes_program(tool, definition) {
+        added = added.union(Effects::from_names(["execute"]));
+    } else if told.is_some_and(Effects::only_reads) && hint("readOnlyHint") == Some(false) {
+        added = added.union(Effects::from_names(["write"]));
+    }
+    match told {
+        Some(told) => Some(told.union(added)),
+        None if !added.is_empty() => Some(added),
+        None => only_reads.then(|| Effects::from_names(["read"])),
     }
 }
 
@@ -125,7 +194,7 @@ fn read_description(description: &str) -> Option<Effects> {
             _ => is_complete = true,
         }
     }
-    read_words(&clause)
+    read_words(&clause).effects()
 }
 
 /// Returns a known word that acts as a verb from its form in a sentence: `Deletes`, `Searches`, `Sending`.
@@ -140,19 +209,45 @@ fn find_stem(word: &str) -> Option<String> {
     let acts = |stem: &String| {
         let known = vocabulary.find_phrase(std::slice::from_ref(stem));
         known.is_some_and(|(word, _)| {
-            matches!(word.class, WordClass::Verb | WordClass::Command | WordClass::Action | WordClass::Thing)
+            matches!(
+                word.class,
+                WordClass::Verb | WordClass::Command | WordClass::Action | WordClass::Thing | WordClass::Unclear
+            )
         })
     };
     forms.into_iter().flatten().find(acts)
 }
 
 /// Whether a tool takes a program as a parameter that may be any text.
-fn takes_program(definition: &Json) -> bool {
+fn takes_program(tool: &str, definition: &Json) -> bool {
     let schema = ["inputSchema", "input_schema", "parameters"].iter().find_map(|key| definition.get(key));
-    let Some(properties) = schema.and_then(|schema| schema.get("properties")) else { return false };
-    PROGRAM_PARAMETERS.iter().any(|name| {
-        properties.get(name).is_some_and(|parameter| {
-            parameter.get("type").and_then(Json::as_str) == Some("string") && parameter.get("enum").is_none()
-        })
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Json::as_object);
+    properties.is_some_and(|properties| {
+        properties.iter().any(|(name, parameter)| is_free_text(parameter) && names_program(tool, name, parameter))
     })
+}
+
+/// Whether a parameter may be any text, or a list of texts.
+fn is_free_text(parameter: &Json) -> bool {
+    let is_text = |kind: &Json| matches!(kind.as_str(), Some("string" | "array"));
+    let kinds =
+        parameter.get("type").map(|kind| kind.as_array().map_or(is_text(kind), |kinds| kinds.iter().any(is_text)));
+    let is_limited = ["enum", "const", "pattern", "format", "maxLength"].iter().any(|key| parameter.get(key).is_some());
+    kinds.unwrap_or(true) && !is_limited
+}
+
+/// Whether a parameter is called as one that holds a program.
+fn names_program(tool: &str, name: &str, parameter: &Json) -> bool {
+    let words = split_words(name);
+    match words.as_slice() {
+        [.., before, last] if last == "code" => LANGUAGES.contains(&before.as_str()),
+        [only] if only == "code" => {
+            let description = parameter.get("description").and_then(Json::as_str).unwrap_or_default();
+            let is_kind = |word: &String| CODE_KINDS.contains(&word.as_str());
+            !split_words(tool).iter().chain(&split_words(&description.to_lowercase())).any(is_kind)
+        }
+        [first, ..] if matches!(first.as_str(), "sql" | "shell") => true,
+        [.., last] => PROGRAM_WORDS.contains(&last.as_str()),
+        [] => false,
+    }
 }

@@ -31,6 +31,11 @@ impl Effects {
         self.0 & other.0 == other.0
     }
 
+    /// Whether the set has no effect but `read`, which is the first of [`EFFECTS`].
+    pub(super) const fn only_reads(self) -> bool {
+        self.0 & !1 == 0
+    }
+
     /// Whether the set has no effect.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

@@ -90,6 +90,93 @@ fn effect_ignores_nouns_that_look_like_verbs() {
     }
 }
 
+/// A noun that may be a verb, or a verb of two meanings, is not taken for reading.
+#[test]
+fn effect_of_ambiguous_name_is_not_read() {
+    for (tool, effects) in [
+        ("evaluate", "unknown"),
+        ("browser_evaluate", "unknown"),
+        ("get_and_evaluate", "unknown"),
+        ("evaluate_and_delete", "write destructive"),
+        ("query_database", "unknown"),
+        ("pg_query", "unknown"),
+        ("list_item_for_sale", "unknown"),
+        ("get_items_for_sale", "read"),
+        ("track_event", "unknown"),
+        ("track_package", "read"),
+        ("reconcile_balance", "unknown"),
+        ("account_balance", "read"),
+        ("bump_version", "unknown"),
+        ("server_version", "read"),
+        ("BashOutput", "read"),
+        ("release_version", "write"),
+        ("settle_balance", "write payment irreversible"),
+        ("dial_number", "write external"),
+        ("convert_lead", "read write"),
+        ("convert_currency", "read"),
+        ("mark_all_read", "read write"),
+        ("get_rid_of_user", "write destructive"),
+        ("mcp__search__frobnicate", "unknown"),
+        ("mcp__fetch__evaluate", "unknown"),
+        ("search.web", "read"),
+    ] {
+        assert_eq!(names_of(guess_from_name(tool)), effects, "{tool}");
+    }
+}
+
+#[test]
+fn effect_follows_what_verb_acts_on() {
+    for (tool, effects) in [
+        ("capture_payment_intent", "write payment irreversible"),
+        ("payouts_create", "write payment irreversible"),
+        ("list_payouts", "read"),
+        ("transfer_ownership", "write"),
+        ("transfer_funds", "write payment irreversible"),
+        ("checkout_branch", "write"),
+        ("checkout", "write payment irreversible"),
+        ("reset_database", "write destructive"),
+        ("reset_password", "write"),
+        ("unlink", "write destructive"),
+        ("unlink_bank_account", "write"),
+        ("ssm_send_command", "write external execute"),
+        ("empty_recycle_bin", "write destructive"),
+    ] {
+        assert_eq!(names_of(guess_from_name(tool)), effects, "{tool}");
+    }
+}
+
+#[test]
+fn effect_of_harmless_name_loses_to_definition() {
+    let takes = |name: &str| format!(r#"{{"inputSchema":{{"properties":{{"{name}":{{"type":"string"}}}}}}}}"#);
+    for (tool, definition, effects) in [
+        ("get_result", takes("code"), "read execute"),
+        ("search", takes("sql"), "read execute"),
+        ("get_rows", takes("sqlQuery"), "read execute"),
+        ("check", takes("shell_command"), "read execute"),
+        ("check", takes("script"), "read execute"),
+        ("evaluate", takes("code"), "execute"),
+        ("get_country", takes("code"), "read"),
+        ("get_address", takes("zip_code"), "read"),
+        ("get_job", takes("script_id"), "read"),
+        ("send_email", takes("code"), "write external"),
+        (
+            "lookup",
+            r#"{"parameters":{"properties":{"code":{"type":"string","description":"Two-letter country code"}}}}"#
+                .into(),
+            "read",
+        ),
+        ("check", r#"{"parameters":{"properties":{"command":{"type":["array","null"]}}}}"#.into(), "read execute"),
+        ("list_all", r#"{"annotations":{"readOnlyHint":false}}"#.into(), "read write"),
+        ("list_all", r#"{"annotations":{"readOnlyHint":true}}"#.into(), "read"),
+        ("send_email", r#"{"annotations":{"readOnlyHint":false}}"#.into(), "write external"),
+        // Which side effect it has is still unknown.
+        ("frob", r#"{"annotations":{"readOnlyHint":false}}"#.into(), "unknown"),
+    ] {
+        let definition = parse_str(&definition).unwrap();
+        assert_eq!(names_of(guess_from_definition(tool, &definition)), effects, "{tool} {definition}");
+    }
+}
+
 #[test]
 fn effect_is_read_in_several_languages() {
     for (tool, effects) in [

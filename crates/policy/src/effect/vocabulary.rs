@@ -17,7 +17,10 @@ pub(super) enum WordClass {
     Thing,
     Question,
     Answer,
+    Artifact,
     Topic,
+    Unclear,
+    Noun,
     Service,
     Filler,
     And,
@@ -44,6 +47,8 @@ struct Pair {
 pub(super) struct Vocabulary {
     words: HashMap<&'static str, Word>,
     pairs: Vec<Pair>,
+    /// Verbs that mean something else with some words.
+    unclear_pairs: Vec<Pair>,
     /// The lines that could not be read; a test keeps them absent.
     pub(super) bad_lines: Vec<&'static str>,
 }
@@ -74,7 +79,10 @@ impl Vocabulary {
             "thing" => WordClass::Thing,
             "question" => WordClass::Question,
             "answer" => WordClass::Answer,
+            "artifact" => WordClass::Artifact,
             "topic" => WordClass::Topic,
+            "unclear" => WordClass::Unclear,
+            "noun" => WordClass::Noun,
             "service" => WordClass::Service,
             "filler" => WordClass::Filler,
             "and" => WordClass::And,
@@ -83,7 +91,8 @@ impl Vocabulary {
                 let words: Vec<&str> = fields.collect();
                 let mut sides = words.split(|word| *word == "+");
                 let (verbs, objects) = (sides.next()?.to_vec(), sides.next()?.to_vec());
-                self.pairs.push(Pair { verbs, objects, effects });
+                let pairs = if effects.is_empty() { &mut self.unclear_pairs } else { &mut self.pairs };
+                pairs.push(Pair { verbs, objects, effects });
                 return Some(());
             }
             _ => return None,
@@ -118,5 +127,11 @@ impl Vocabulary {
     pub(super) fn effects_of_pair(&self, verb: &str, object: &str) -> Effects {
         let pairs = self.pairs.iter().filter(|pair| pair.verbs.contains(&verb) && pair.objects.contains(&object));
         pairs.fold(Effects::default(), |effects, pair| effects.union(pair.effects))
+    }
+
+    /// Whether a verb of the names may act or only read, because of a word beside it.
+    pub(super) fn is_unclear(&self, names: &[String]) -> bool {
+        let has = |words: &[&str]| names.iter().any(|name| words.contains(&name.as_str()));
+        self.unclear_pairs.iter().any(|pair| has(&pair.verbs) && has(&pair.objects))
     }
 }
