@@ -5,18 +5,22 @@
 //! shell: files, aliases and most variables are unknown to it. It never fails, its work grows with the text, and it
 //! says if a command may run that it could not read.
 
+mod container;
+mod download;
+mod embedded;
 mod lexer;
 mod marks;
 mod output;
 mod program;
 mod scope;
+mod search;
 mod spelling;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use lexer::{Token, divide};
-use marks::{FILE_MARK, OUTPUT_MARK, UNKNOWN_MARK, remove_marks};
+use marks::{FILE_MARK, NETWORK_MARK, OUTPUT_MARK, UNKNOWN_MARK, remove_marks};
 use output::{CommandOutput, OutputRest};
 use scope::{ShellScope, is_one_variable};
 use spelling::{BareCommand, join_words, resolve_path};
@@ -41,11 +45,12 @@ const MAX_OPEN_BRACKETS: usize = 64;
 const MAX_OUTPUT_IN_WORD: usize = 256;
 
 /// The programs whose arguments are paths, which are resolved.
-const PATH_PROGRAMS: [&str; 16] = [
+const PATH_PROGRAMS: [&str; 17] = [
     "rm",
     "chmod",
     "chown",
     "chgrp",
+    "setfacl",
     "find",
     "mv",
     "cp",
@@ -58,6 +63,31 @@ const PATH_PROGRAMS: [&str; 16] = [
     "rmdir",
     "remove-item",
     "ri",
+];
+
+/// The programs whose input counts as one of their words, if the text shows it: clients of databases, and interpreters.
+const INPUT_PROGRAMS: [&str; 21] = [
+    "psql",
+    "mysql",
+    "mariadb",
+    "sqlite3",
+    "sqlcmd",
+    "duckdb",
+    "bq",
+    "snowsql",
+    "clickhouse-client",
+    "cockroach",
+    "cqlsh",
+    "mongosh",
+    "mongo",
+    "redis-cli",
+    "python",
+    "python3",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "deno",
 ];
 
 /// The functions of programming languages that run a command and do nothing else: without a text in the call, the
@@ -101,6 +131,8 @@ struct ShellReader {
     function_calls: usize,
     /// How many bytes may still be made.
     left_bytes: usize,
+    /// The files that came from the network.
+    downloads: Vec<String>,
 }
 
 /// A text that is being read, command by command.
@@ -132,6 +164,7 @@ impl ShellReader {
             running: Vec::new(),
             function_calls: 0,
             left_bytes: MAX_MADE_BYTES + 2 * text_bytes,
+            downloads: Vec::new(),
         }
     }
 
@@ -164,6 +197,14 @@ impl ShellReader {
             Token::Target(target) => {
                 let targets = self.expand(fill_outputs(target, &mut open.nested));
                 open.words.extend(targets.into_iter().map(|target| format!(">{target}")));
+            }
+            Token::Source(source) => {
+                for source in self.expand(fill_outputs(source, &mut open.nested)) {
+                    match source.strip_prefix(FILE_MARK) {
+                        Some(content) => open.input = CommandOutput::from_word(content),
+                        None => open.words.push(format!("<{source}")),
+                    }
+                }
             }
             Token::Input(text) => {
                 let text = self.expand(fill_outputs(text, &mut open.nested)).join(" ");
@@ -211,7 +252,7 @@ impl ShellReader {
             return;
         }
         if !std::mem::take(&mut open.is_call) {
-            self.found.is_incomplete |= is_unknown_program(&words, open.is_piped);
+            self.note_unknown_program(&words, open.is_piped);
         }
         let is_end_of_loop = matches!(words[0].as_str(), "done" | "fi" | "esac");
         let output = match is_subshell {
@@ -223,6 +264,22 @@ impl ShellReader {
             true => open.input = output,
             false => open.output.append(output),
         }
+    }
+
+    /// Notes that the program of a command is unknown text.
+    fn note_unknown_program(&mut self, words: &[String], is_piped: bool) {
+        let bare = BareCommand::new(words.to_vec());
+        let Some((program, rest)) = bare.words.split_first() else { return };
+        self.note_hidden_word(program);
+        // A variable before `=` or a pipe is the value of one, in languages other than that of a shell. In `[[ … && … ]]` it
+        // is compared.
+        let is_value = match rest.first().map(String::as_str) {
+            Some("->" | "." | "," | "+" | "-" | "in" | "is" | "~" | "=~" | "]]") => true,
+            Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => true,
+            Some(next) => next.ends_with('='),
+            None => is_piped,
+        };
+        self.found.is_incomplete |= is_one_variable(program) && !is_value;
     }
 
     /// Reads something whose folder and variables are gone after it.
@@ -319,6 +376,7 @@ impl ShellReader {
         let mut bare = BareCommand::new(words);
         if bare.words.is_empty() {
             for word in &bare.assignments {
+                self.read_command_variable(word);
                 Rc::make_mut(&mut self.scope).assign(word);
             }
             return CommandOutput::default();
@@ -329,6 +387,7 @@ impl ShellReader {
         // The assignments hold for this command only.
         self.read_in_subshell(|shell| {
             for word in &bare.assignments {
+                shell.read_command_variable(word);
                 Rc::make_mut(&mut shell.scope).assign(word);
             }
             shell.read_bare_command(&mut bare, input)
@@ -344,8 +403,14 @@ impl ShellReader {
         }
         let takes_input = bare.takes_input_as_arguments || matches!(program.as_str(), "remove-item" | "ri");
         if takes_input && self.may_make(input.text.len()) {
-            words.extend(input.text.split_whitespace().map(str::to_owned));
+            let is_end = |c: char| c.is_whitespace() || c == '\0';
+            words.extend(input.text.split(is_end).filter(|word| !word.is_empty()).map(str::to_owned));
         }
+        if INPUT_PROGRAMS.contains(&program.as_str()) && !input.text.is_empty() && self.may_make(input.text.len()) {
+            words.push(format!("<<{}", input.text));
+        }
+        self.note_downloads(&program, words);
+        self.note_run_file(&program);
         let output = match words.split_first() {
             Some((name, rest)) => match self.find_callable(name) {
                 Some(body) => self.call_function(name, &body, rest, input),
@@ -361,24 +426,6 @@ impl ShellReader {
         self.add(join_words(words));
         output
     }
-}
-
-/// Whether the program of a command is unknown text.
-fn is_unknown_program(words: &[String], is_piped: bool) -> bool {
-    let bare = BareCommand::new(words.to_vec());
-    let Some((program, rest)) = bare.words.split_first() else { return false };
-    if program.contains(UNKNOWN_MARK) {
-        return true;
-    }
-    // A variable before `=` or a pipe is the value of one, in languages other than that of a shell. In `[[ … && … ]]` it is
-    // compared.
-    let is_value = match rest.first().map(String::as_str) {
-        Some("->" | "." | "," | "+" | "-" | "in" | "is" | "~" | "=~" | "]]") => true,
-        Some("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => true,
-        Some(next) => next.ends_with('='),
-        None => is_piped,
-    };
-    is_one_variable(program) && !is_value
 }
 
 /// Whether a function calls itself twice by a pipe in the background.
@@ -413,8 +460,10 @@ fn fill_outputs(word: String, nested: &mut VecDeque<CommandOutput>) -> String {
             true => filled.push_str(output.text.trim()),
             false => filled.push(UNKNOWN_MARK),
         }
-        if output.rest != OutputRest::Nothing {
-            filled.push(UNKNOWN_MARK);
+        match output.rest {
+            OutputRest::Nothing => {}
+            OutputRest::Network => filled.push(NETWORK_MARK),
+            _ => filled.push(UNKNOWN_MARK),
         }
     }
     filled

@@ -150,9 +150,10 @@ fn parse_json(text: &str) -> Option<Json> {
     text.trim_start().starts_with(['{', '[']).then(|| lictor_json::parse_str(text).ok()).flatten()
 }
 
-/// Returns the words of a list, if it is one command: only texts, and the first is a single word.
+/// Returns the words of a list, if it is one command: several texts, the first of which is a single word. A list of one text
+/// is that text: `curl|sh` is no program.
 fn read_words(list: &List<'_>) -> Option<Vec<String>> {
-    let words = read_texts(list)?;
+    let words = read_texts(list).filter(|words| words.len() > 1)?;
     words.first().filter(|first| !first.trim().contains(char::is_whitespace))?;
     Some(words)
 }

@@ -13,6 +13,8 @@ pub(super) enum Token {
     Word(String),
     /// The target of a redirection to a file.
     Target(String),
+    /// The file that a redirection reads.
+    Source(String),
     /// The input of a command that the text itself contains: a here-document or a here-string.
     Input(String),
     /// The end of a command.
@@ -186,7 +188,7 @@ impl Lexer<'_> {
             NextWord::Target => self.tokens.push(Token::Target(word)),
             NextWord::Input => self.tokens.push(Token::Input(word)),
             NextWord::Document => self.documents.push(word),
-            NextWord::Source => {}
+            NextWord::Source => self.tokens.push(Token::Source(word)),
         }
     }
 
@@ -206,7 +208,7 @@ impl Lexer<'_> {
             return;
         }
         let is_call = self.has_word;
-        let name = self.word.rsplit(['.', ':']).next().unwrap_or_default();
+        let name = self.word.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         if COMMAND_FUNCTIONS.contains(&name) {
             let call = Token::Call(name.to_owned(), self.read_call_texts());
             self.clear_word();
@@ -357,7 +359,7 @@ impl Lexer<'_> {
         let end = match quote {
             '\'' => rest.iter().position(|c| *c == quote),
             // A backslash before the last quote ends a Windows path, as in `"C:\"`.
-            _ => find_unescaped(rest, quote).or_else(|| rest.iter().position(|c| *c == quote)),
+            _ => find_closing_quote(rest).or_else(|| rest.iter().position(|c| *c == quote)),
         };
         let Some(end) = end else { return self.push(quote) };
         self.has_word = true;
@@ -480,12 +482,61 @@ fn find_unescaped(chars: &[char], wanted: char) -> Option<usize> {
     None
 }
 
+/// Returns the place of the double quote that ends a text; quotes in `$(…)` and backquotes belong to the commands there.
+fn find_closing_quote(chars: &[char]) -> Option<usize> {
+    let mut place = 0;
+    while let Some(c) = chars.get(place) {
+        match c {
+            '\\' => place += 1,
+            '"' => return Some(place),
+            '$' if chars.get(place + 1) == Some(&'(') => {
+                let inside = chars.get(place + 2..).unwrap_or_default();
+                match find_closing(inside, '(', ')') {
+                    Some(length) => place += 2 + length,
+                    // A bracket that is never closed must not be searched for again and again.
+                    None => return find_unescaped(inside, '"').map(|length| place + 2 + length),
+                }
+            }
+            _ => {}
+        }
+        place += 1;
+    }
+    None
+}
+
+/// Returns the length of a here-document that a text begins with after `<<`, up to the start of its last line.
+fn skip_document(chars: &[char]) -> Option<usize> {
+    let start = chars.iter().take_while(|c| matches!(c, '-' | '\'' | '"' | '\\')).count();
+    let word: Vec<char> =
+        chars.get(start..)?.iter().take_while(|c| c.is_alphanumeric() || **c == '_').copied().collect();
+    let mut place = start + word.len();
+    if word.is_empty() {
+        return None;
+    }
+    loop {
+        place += chars.get(place..)?.iter().position(|c| *c == '\n')? + 1;
+        let line = chars.get(place..)?;
+        let tabs = line.iter().take_while(|c| **c == '\t' || **c == ' ').count();
+        let line = line.get(tabs..)?;
+        if line.starts_with(&word) && line.get(word.len()).is_none_or(|c| matches!(c, '\n' | '\r' | ')')) {
+            return Some(place);
+        }
+    }
+}
+
 /// Returns the place of the bracket that closes one before the text; brackets in quotes do not count.
 fn find_closing(chars: &[char], open: char, close: char) -> Option<usize> {
     let (mut place, mut depth) = (0, 0usize);
+    let mut has_open_document = false;
     while let Some(c) = chars.get(place) {
         match *c {
             '\\' => place += 1,
+            // A here-document may hold any quotes and brackets. The end of one that has none is searched for once.
+            '<' if chars[place + 1..].starts_with(&['<']) && !has_open_document => {
+                let length = skip_document(&chars[place + 2..]);
+                has_open_document = length.is_none();
+                place += 1 + length.unwrap_or(0);
+            }
             '\'' => place += chars[place + 1..].iter().position(|c| *c == '\'').map_or(0, |length| length + 1),
             '"' => place += find_unescaped(&chars[place + 1..], '"').map_or(0, |length| length + 1),
             c if c == open => depth += 1,

@@ -15,6 +15,14 @@ pub(super) const UNKNOWN_MARK: char = '\u{e002}';
 /// Stands for a blank that a variable brings into a word.
 pub(super) const BLANK_MARK: char = '\u{e003}';
 
+/// Stands in a word for unknown text from the network.
+pub(super) const NETWORK_MARK: char = '\u{e004}';
+
+/// Whether a text has a part that is unknown.
+pub(super) fn has_unknown(text: &str) -> bool {
+    text.contains([UNKNOWN_MARK, NETWORK_MARK])
+}
+
 /// Returns a text without characters that could be taken for our marks.
 pub(super) fn remove_marks(text: &str) -> Cow<'_, str> {
     match text.contains(is_mark) {
@@ -24,5 +32,5 @@ pub(super) fn remove_marks(text: &str) -> Cow<'_, str> {
 }
 
 fn is_mark(c: char) -> bool {
-    (OUTPUT_MARK..=BLANK_MARK).contains(&c)
+    (OUTPUT_MARK..=NETWORK_MARK).contains(&c)
 }

@@ -3,6 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
+use super::marks::{NETWORK_MARK, has_unknown};
+use super::search::find_paths;
 use super::spelling::resolve_path;
 
 /// The longest output that is followed.
@@ -12,6 +14,23 @@ const MAX_OUTPUT_BYTES: usize = 65_536;
 const SILENT_PROGRAMS: [&str; 27] = [
     "cd", "chdir", "pushd", "popd", "export", "declare", "local", "set", "unset", "read", "alias", "trap", "true", ":",
     "false", "test", "[", "[[", "sleep", "shopt", "umask", "wait", "done", "fi", "esac", "for", "exit",
+];
+
+/// Programs that write what another machine sent.
+pub(super) const NETWORK_PROGRAMS: [&str; 13] = [
+    "curl",
+    "wget",
+    "iwr",
+    "irm",
+    "invoke-webrequest",
+    "invoke-restmethod",
+    "http",
+    "https",
+    "xh",
+    "aria2c",
+    "lynx",
+    "w3m",
+    "nc",
 ];
 
 /// The text that a command writes, and whether it writes more.
@@ -31,6 +50,8 @@ pub(super) enum OutputRest {
     File,
     /// Anything.
     Hidden,
+    /// Anything that comes from another machine.
+    Network,
 }
 
 impl CommandOutput {
@@ -40,6 +61,16 @@ impl CommandOutput {
 
     fn unseen(rest: OutputRest) -> CommandOutput {
         CommandOutput { text: String::new(), rest }
+    }
+
+    /// Returns the output that a word stands for.
+    pub(super) fn from_word(word: &str) -> CommandOutput {
+        let rest = match word.contains(NETWORK_MARK) {
+            true => OutputRest::Network,
+            false if has_unknown(word) => OutputRest::Hidden,
+            false => OutputRest::Nothing,
+        };
+        CommandOutput { text: word.to_owned(), rest }
     }
 
     /// Adds what the next command writes.
@@ -60,7 +91,8 @@ impl CommandOutput {
 
     /// Returns what a program with these words writes when it reads `input`.
     pub(super) fn find(program: &str, words: &[String], input: CommandOutput, folder: Option<&str>) -> CommandOutput {
-        let plain = || words.iter().filter(|word| !word.starts_with(['-', '>']));
+        let plain = || words.iter().filter(|word| !word.starts_with(['-', '>', '<']));
+        let has_source = words.iter().any(|word| word.starts_with('<'));
         match program {
             "echo" | "write-output" => {
                 let words = words.iter().filter(|word| !word.starts_with('>')).map(String::as_str);
@@ -68,6 +100,7 @@ impl CommandOutput {
                 CommandOutput::known(decode_escapes(&words.collect::<Vec<_>>().join(" ")))
             }
             "printf" => CommandOutput::known(print_format(words)),
+            "cat" | "tee" | "head" | "tail" if has_source => CommandOutput::unseen(OutputRest::File),
             "cat" | "tee" | "head" | "tail" if program != "cat" || plain().next().is_none() => match program {
                 "head" | "tail" if input.text.is_empty() => CommandOutput::unseen(OutputRest::File),
                 _ => input,
@@ -76,27 +109,44 @@ impl CommandOutput {
             "which" | "command" | "readlink" | "realpath" => plain()
                 .next_back()
                 .map_or(CommandOutput::unseen(OutputRest::Hidden), |word| CommandOutput::known(word.clone())),
+            "mktemp" => CommandOutput::known("/tmp/tmp.XXXXXXXXXX".to_owned()),
             "pwd" => CommandOutput::known(folder.unwrap_or(".").to_owned()),
             "base64" if words.iter().any(|word| matches!(word.as_str(), "-d" | "-D" | "--decode")) => {
                 let decoded = decode_base64(&input.text).filter(|_| input.rest == OutputRest::Nothing);
-                decoded.map_or(CommandOutput::unseen(OutputRest::Hidden), CommandOutput::known)
+                decoded.map_or(CommandOutput::unseen(input.rest.max(OutputRest::Hidden)), CommandOutput::known)
             }
-            "ls" | "dir" | "find" | "get-childitem" | "gci" if lists_all(words) => {
+            "find" => find_paths(words, folder)
+                .map_or(CommandOutput::unseen(OutputRest::Hidden), |paths| CommandOutput::known(paths.join(" "))),
+            "ls" | "dir" | "get-childitem" | "gci" if lists_all(words) => {
                 let paths = words.iter().filter(|word| {
                     !word.starts_with(['-', '>']) && word.parse::<u32>().is_err() && !matches!(word.as_str(), "f" | "d")
                 });
                 let paths = paths.map(|word| resolve_path(word, folder));
                 CommandOutput::known(paths.collect::<Vec<_>>().join(" "))
             }
-            program if SILENT_PROGRAMS.contains(&program) => CommandOutput::default(),
-            _ => CommandOutput::unseen(OutputRest::Hidden),
+            program if SILENT_PROGRAMS.contains(&program) || writes_settings(program, words) => {
+                CommandOutput::default()
+            }
+            program if NETWORK_PROGRAMS.contains(&program) => CommandOutput::unseen(OutputRest::Network),
+            _ => CommandOutput::unseen(input.rest.max(OutputRest::Hidden)),
         }
+    }
+}
+
+/// Whether a program only writes settings for the shell that evaluates them, as `ssh-agent` does.
+fn writes_settings(program: &str, words: &[String]) -> bool {
+    match (program, words.first().map_or("", String::as_str)) {
+        ("ssh-agent" | "gpg-agent" | "keychain" | "dircolors", _) | (_, "completion" | "shellenv") => true,
+        ("pyenv" | "rbenv" | "nodenv" | "jenv" | "goenv" | "starship" | "zoxide" | "atuin", "init") => true,
+        ("direnv", "hook" | "export") | ("fnm" | "opam" | "docker-machine", "env") => true,
+        ("mise" | "rtx", "activate" | "env") | ("conda" | "mamba" | "micromamba", "shell.bash" | "shell.zsh") => true,
+        _ => false,
     }
 }
 
 /// Whether a listing has no condition that leaves files out. The options of `find` that only change how or how deep it
 /// lists are none.
-fn lists_all(words: &[String]) -> bool {
+pub(super) fn lists_all(words: &[String]) -> bool {
     let is_neutral = |word: &str| {
         matches!(
             word.to_ascii_lowercase().as_str(),
@@ -224,8 +274,10 @@ mod tests {
         };
         assert_eq!(find("echo", &["-n", "rm", "-rf", "/"]).text, "rm -rf /");
         assert_eq!(find("find", &["/", "-print0"]).text, "/");
-        assert_eq!(find("find", &["/", "-name", "x"]).rest, OutputRest::Hidden);
-        assert_eq!(find("curl", &["x"]).rest, OutputRest::Hidden);
+        assert_eq!(find("find", &["/", "-name", "x"]).text, "/\u{e002}/x");
+        assert_eq!(find("make", &["x"]).rest, OutputRest::Hidden);
+        assert_eq!(find("curl", &["x"]).rest, OutputRest::Network);
+        assert_eq!(find("ssh-agent", &["-s"]), CommandOutput::default());
         assert_eq!(find("cat", &["x"]).rest, OutputRest::File);
         assert_eq!(find("cd", &["x"]), CommandOutput::default());
     }

@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
-use super::marks::{FILE_MARK, UNKNOWN_MARK};
+use super::container::find_container_command;
+use super::marks::FILE_MARK;
 use super::output::{CommandOutput, OutputRest, decode_base64};
+use super::search::find_run_commands;
 use super::spelling::find_remote_command;
 use super::{MAX_NESTED_COMMANDS, ShellReader};
 
@@ -87,13 +89,32 @@ impl ShellReader {
             }
             "for" | "select" => self.start_loop(words),
             "find" => {
-                let run =
-                    words.iter().position(|word| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"));
-                if let Some(run) = run {
-                    let inner = words[run + 1..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+"));
-                    self.run_words(inner.cloned().collect());
+                for command in find_run_commands(words, self.scope.folder.as_deref()) {
+                    self.run_words(command, CommandOutput::default());
                 }
             }
+            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" => {
+                if let Some(command) = find_container_command(program, words) {
+                    return self.read_in_subshell(|shell| {
+                        Rc::make_mut(&mut shell.scope).folder = None;
+                        shell.run_words(command, input)
+                    });
+                }
+            }
+            "awk" | "gawk" | "mawk" | "nawk" => self.read_awk(words),
+            "vim" | "nvim" | "vi" | "ex" | "view" => self.read_editor(words),
+            "git" => self.read_git(words),
+            "make" | "gmake" if words.iter().any(|word| matches!(word.as_str(), "-" | "-f-" | "/dev/stdin")) => {
+                self.run_makefile(&input);
+            }
+            "crontab" => self.run_crontab(&input),
+            "at" | "batch" => return self.run_input(input),
+            "tmux" | "screen" => {
+                for word in words.iter().filter(|word| word.contains(char::is_whitespace)) {
+                    self.read_nested(Some(word.clone()));
+                }
+            }
+            "nix-shell" => self.read_nested(after_option(|word| matches!(word, "--run" | "--command"))),
             _ => {}
         }
         CommandOutput::find(program, words, input, self.scope.folder.as_deref())
@@ -113,38 +134,42 @@ impl ShellReader {
     /// Reads the file that a shell is given, if the text has its content, or its input.
     fn run_script(&mut self, words: &[String], input: CommandOutput) -> CommandOutput {
         let reads_input = words.iter().any(|word| matches!(word.as_str(), "-s" | "-" | "/dev/stdin" | "/dev/fd/0"));
-        let file = words.iter().find(|word| !word.starts_with(['-', '>', '+']));
+        let file = words.iter().find(|word| !word.starts_with(['-', '>', '<', '+']));
         match file.and_then(|file| file.strip_prefix(FILE_MARK)) {
             Some(content) => {
-                self.found.is_incomplete |= content.contains(UNKNOWN_MARK);
                 let content = content.to_owned();
+                self.note_hidden_word(&content);
                 self.read_text(&content, CommandOutput::default())
             }
             None if file.is_none() || reads_input => self.run_input(input),
             // A file that is somewhere else.
-            None => CommandOutput { rest: OutputRest::Hidden, ..CommandOutput::default() },
+            None => {
+                file.inspect(|file| self.note_run_file(file));
+                CommandOutput { rest: OutputRest::Hidden, ..CommandOutput::default() }
+            }
         }
     }
 
     /// Reads the input of a shell as commands.
     fn run_input(&mut self, input: CommandOutput) -> CommandOutput {
-        self.found.is_incomplete |= input.rest == OutputRest::Hidden;
+        self.note_hidden(input.rest);
         let mut output = self.read_in_subshell(|shell| shell.read_text(&input.text, CommandOutput::default()));
         output.rest = output.rest.max(input.rest);
         output
     }
 
-    fn run_words(&mut self, words: Vec<String>) {
+    pub(super) fn run_words(&mut self, words: Vec<String>, input: CommandOutput) -> CommandOutput {
         if self.depth >= MAX_NESTED_COMMANDS {
             self.found.is_incomplete |= !words.is_empty();
-            return;
+            return CommandOutput { rest: OutputRest::Hidden, ..CommandOutput::default() };
         }
         self.depth += 1;
-        self.read_words(words, CommandOutput::default());
+        let output = self.read_words(words, input);
         self.depth -= 1;
+        output
     }
 
-    fn read_nested(&mut self, text: Option<String>) {
+    pub(super) fn read_nested(&mut self, text: Option<String>) {
         if let Some(text) = text {
             self.read_in_subshell(|shell| shell.read_text(&text, CommandOutput::default()));
         }

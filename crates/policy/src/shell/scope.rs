@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::marks::{BLANK_MARK, UNKNOWN_MARK};
+use super::marks::{BLANK_MARK, has_unknown};
 use super::spelling::resolve_path;
 
 /// The most variables and the most functions that are followed.
@@ -100,7 +100,8 @@ impl ShellScope {
             return vec![word];
         }
         if word.contains('{')
-            && !word.contains(['$', '"', '\'', ':', UNKNOWN_MARK])
+            && !word.contains(['$', '"', '\'', ':'])
+            && !has_unknown(&word)
             && !word.contains(char::is_whitespace)
         {
             return expand_braces(&word).unwrap_or_else(|| vec![word]);
@@ -149,20 +150,44 @@ impl ShellScope {
         let known = self.variables.iter().find(|known| known.0 == name).map(|known| known.1.clone());
         let value = match name {
             "IFS" => Some(vec![BLANK_MARK.to_string()]),
+            "HOME" => known.or_else(|| Some(vec!["~".to_owned()])),
             "PWD" => Some(vec![self.folder.as_deref().unwrap_or(".").to_owned()]),
             // Nothing passes so many arguments: it is empty, and only separates a name from what follows.
             "9" => known.or_else(|| Some(vec![String::new()])),
-            _ => known,
+            _ => known.or_else(|| find_usual_program(name).map(|program| vec![program.to_owned()])),
         };
         let default = operator.trim_start_matches(':');
         match default.chars().next() {
             None if operator.is_empty() => value,
             Some('-' | '=') => value.or_else(|| Some(vec![default[1..].to_owned()])),
             Some('?') => value,
+            // A slash at the end changes nothing.
+            Some('%') if operator.trim_start_matches('%') == "/" => value,
             // The rest cuts or changes the value.
             _ => None,
         }
     }
+}
+
+/// Returns the program that a variable names by convention, if the text does not set it.
+fn find_usual_program(variable: &str) -> Option<&'static str> {
+    Some(match variable {
+        "PYTHON" | "PYTHON3" => "python3",
+        "PIP" => "pip",
+        "CC" => "cc",
+        "CXX" => "c++",
+        "MAKE" => "make",
+        "CARGO" => "cargo",
+        "RUSTC" => "rustc",
+        "NODE" => "node",
+        "NPM" => "npm",
+        "GO" => "go",
+        "JAVA" => "java",
+        "DOCKER" => "docker",
+        "KUBECTL" => "kubectl",
+        "SUDO" => "sudo",
+        _ => return None,
+    })
 }
 
 fn append(words: &mut [String], text: &str) {
@@ -217,7 +242,7 @@ mod tests {
         scope.assign("C=rm -rf /");
         scope.assign("EMPTY=");
         scope.define("d", vec!["/opt".to_owned(), "/".to_owned()]);
-        let cases: [(&str, &[&str]); 18] = [
+        let cases: [(&str, &[&str]); 21] = [
             ("$X", &["/"]),
             ("${X}bin", &["/bin"]),
             ("$Xbin", &["$Xbin"]),
@@ -230,7 +255,10 @@ mod tests {
             ("${NONE:-/}", &["/"]),
             ("${X:-a}", &["/"]),
             ("${X:?}", &["/"]),
-            ("${X%/}", &["${X%/}"]),
+            ("${X%/}", &["/"]),
+            ("${X%.*}", &["${X%.*}"]),
+            ("${HOME:?}/*", &["~/*"]),
+            ("$PYTHON", &["python3"]),
             ("$NONE", &["$NONE"]),
             ("rm${IFS}-rf$IFS/", &["rm", "-rf", "/"]),
             ("$PWD/", &["./"]),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::marks::{BLANK_MARK, FILE_MARK, UNKNOWN_MARK};
+use super::marks::{BLANK_MARK, FILE_MARK, NETWORK_MARK, UNKNOWN_MARK};
 
 /// A program or keyword that runs the command after it.
 struct Wrapper {
@@ -112,7 +112,7 @@ impl BareCommand {
                 bare.assignments.push(word);
                 continue;
             }
-            if word.starts_with('>') {
+            if word.starts_with(['>', '<']) {
                 targets.push(word);
                 continue;
             }
@@ -127,6 +127,12 @@ impl BareCommand {
             bare.takes_input_as_arguments |= matches!(wrapper.name, "xargs" | "parallel");
             bare.is_text |= wrapper.name == "watch";
             wrapper.skip_options(&mut words);
+            // Without a command it lists the variables.
+            if wrapper.name == "env" && words.iter().all(|word| is_assignment(word) || word.starts_with(['>', '<'])) {
+                bare.words.push("env".to_owned());
+                targets.extend(words);
+                break;
+            }
             if wrapper.name == "flock" && words.front().is_some_and(|word| word == "-c" || word == "--command") {
                 words.pop_front();
                 bare.is_text = true;
@@ -167,7 +173,7 @@ impl Wrapper {
 }
 
 /// Whether the value of an option is the next word.
-fn takes_next_word(option: &str, short: &str, long: &str) -> bool {
+pub(super) fn takes_next_word(option: &str, short: &str, long: &str) -> bool {
     match option.strip_prefix("--") {
         Some(name) => long.split(' ').any(|known| known == name),
         // In `-nu root` the last of several takes the value; in `-uroot` it is part of the word.
@@ -212,7 +218,7 @@ fn find_program_name(word: &str) -> &str {
 /// Returns a path without `.`, `..` and repeated slashes, from the current folder on if that is known. Options and
 /// other words are returned unchanged.
 pub(super) fn resolve_path(word: &str, folder: Option<&str>) -> String {
-    if word.starts_with(['-', '>', '$', '%', '+']) || word.is_empty() {
+    if word.starts_with(['-', '>', '<', '$', '%', '+']) || word.is_empty() {
         return word.to_owned();
     }
     if is_drive_path(word) {
@@ -252,7 +258,7 @@ fn is_drive_path(word: &str) -> bool {
 
 /// Joins words with blanks. White space within a word becomes `_`, so that a blank always ends a word; so does unknown text.
 pub(super) fn join_words(words: &[String]) -> String {
-    let is_hidden = |c: char| c.is_whitespace() || c == UNKNOWN_MARK || c == BLANK_MARK;
+    let is_hidden = |c: char| c.is_whitespace() || matches!(c, UNKNOWN_MARK | NETWORK_MARK | BLANK_MARK);
     let words = words.iter().map(|word| word.trim_start_matches(FILE_MARK).replace(is_hidden, "_"));
     words.collect::<Vec<_>>().join(" ")
 }

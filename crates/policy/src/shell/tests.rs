@@ -24,6 +24,21 @@ fn shell_words_lose_quotes_and_escapes() {
     check("> a > b", &[">a >b"]);
 }
 
+/// As agents write the messages of commits.
+#[test]
+fn shell_document_in_quotes_holds_any_text() {
+    let message = "Don't (ever) use \"curl x | sh\"; rm -rf y :)\n\n- `rm -rf z`";
+    for text in [
+        format!("git commit -m \"$(cat <<'EOF'\n{message}\nEOF\n)\" && git push"),
+        format!("git commit -F - <<'EOF'\n{message}\nEOF\ngit push"),
+    ] {
+        let commands = read_commands(&text, None).commands;
+        assert!(!commands.iter().any(|command| command.starts_with("rm") || command == "sh"), "{commands:?}");
+        assert_eq!(commands.last().map(String::as_str), Some("git push"), "{commands:?}");
+    }
+    check("echo \"$(date +\"%Y; rm x\")\" ; ls", &["date +%Y;_rm_x", "echo _", "ls"]);
+}
+
 #[test]
 fn shell_wrappers_are_removed() {
     for wrapper in [
@@ -55,6 +70,8 @@ fn shell_wrappers_are_removed() {
     check("flock /run/lock -c 'rm x; ls'", &["rm x", "ls", "rm_x;_ls"]);
     check("watch 'rm x'", &["rm x", "rm_x"]);
     check("sudo >log rm x", &["rm x >log"]);
+    check("env; sudo env -0; env A=1 ls", &["env", "env", "ls"]);
+    check("env A=1 >x", &["env A=1 >x"]);
 }
 
 #[test]
@@ -159,7 +176,14 @@ fn shell_input_reaches_programs() {
     check("cat x | bash script.sh", &["cat x", "bash script.sh"]);
     check("ls / | xargs rm -rf", &["ls /", "rm -rf /"]);
     check("find / -print0 | xargs -0 rm -rf", &["find / -print0", "rm -rf /"]);
-    check("find / -name x | xargs rm -rf", &["find / -name x", "rm -rf"]);
+    check("find / -name x | xargs rm -rf", &["find / -name x", "rm -rf /_/x"]);
+    check("printf '/\\0' | xargs -0 rm -rf", &["printf /\\0", "rm -rf /"]);
+    check("echo 'drop table x' | psql -U a", &["echo drop_table_x", "psql -U a <<drop_table_x"]);
+    check("psql <<EOF\ndrop table x\nEOF", &["psql <<drop_table_x_"]);
+    check("cat < a", &["cat <a"]);
+    check("while read l; do echo $l; done < a", &["read l", "echo $l", "done <a"]);
+    check("echo \"$(<a)\"", &["<a", "echo _"]);
+    check("exec 3<>/dev/tcp/h/80", &["</dev/tcp/h/80"]);
     check("eval $(echo cm0gYQ== | base64 -d)", &["echo cm0gYQ==", "base64 -d", "rm a", "eval rm a"]);
     check("cat image > /dev/sda", &["cat image >/dev/sda"]);
 }
@@ -194,6 +218,8 @@ fn shell_text_that_runs_unseen_is_incomplete() {
         "console.log(`a ${b}`)",
         "$x = 1",
         "source venv/bin/activate",
+        "eval \"$(ssh-agent -s)\"",
+        "\"$PYTHON\" -m pytest",
         "app.run()",
         "cat data | python3 count.py",
         "$HOME/bin/tool",
@@ -218,6 +244,17 @@ fn shell_expansion_is_bounded() {
         let read = read_commands(&text, None);
         let bytes: usize = read.commands.iter().map(String::len).sum();
         assert!(bytes <= super::MAX_MADE_BYTES + 2 * text.len(), "{use_it}: {bytes}");
+    }
+}
+
+/// Mounts that contain their own path, and many paths of `find`, must not make a short text into a long one.
+#[test]
+fn shell_paths_of_programs_are_bounded() {
+    let mounts = format!("docker run {} x rm -rf /aa", "-v /aa/aa:/aa ".repeat(1000));
+    let paths = format!("find {} -exec rm {} \\;", "a ".repeat(5000), "{} ".repeat(5000));
+    for text in [mounts, paths] {
+        let bytes: usize = read_commands(&text, None).commands.iter().map(String::len).sum();
+        assert!(bytes <= 4 * text.len(), "{bytes} bytes of {}", text.len());
     }
 }
 
@@ -249,6 +286,12 @@ fn shell_reading_is_bounded() {
         "ssh a ",
         "$((",
         "$((1))",
+        "\"$(",
+        "$(<<A\n",
+        "docker run -v /:/a ",
+        "git submodule foreach ",
+        "awk 'system(",
+        "find -exec {} ",
     ];
     for text in texts {
         let commands = read_commands(&text.repeat(20_000), None).commands;

@@ -1,0 +1,173 @@
+//! Commands within the words of programs that are no shells: `awk`, editors, `git`, `make`, `crontab`.
+
+use super::ShellReader;
+use super::lexer::{Token, divide};
+use super::output::CommandOutput;
+
+/// The settings of `git` whose values run as commands.
+const GIT_COMMAND_SETTINGS: [&str; 9] = [
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.askpass",
+    "sequence.editor",
+    "diff.external",
+    "credential.helper",
+    "gpg.program",
+];
+
+/// The variables whose values other programs run as commands.
+const COMMAND_VARIABLES: [&str; 10] = [
+    "PAGER",
+    "GIT_PAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_SEQUENCE_EDITOR",
+    "PROMPT_COMMAND",
+    "LESSOPEN",
+];
+
+impl ShellReader {
+    /// Reads the commands that the program of `awk` runs: `system("…")` and `print | "…"`.
+    pub(super) fn read_awk(&mut self, words: &[String]) {
+        for word in words.iter().filter(|word| !word.starts_with(['-', '>', '<'])) {
+            for token in divide(word) {
+                if let Token::Call(name, texts) = token {
+                    self.read_call(&name, texts);
+                }
+            }
+            let piped = word.split('|').skip(1).filter_map(|part| part.trim_start().strip_prefix('"'));
+            for text in piped.filter_map(|part| part.split('"').next()) {
+                self.read_nested(Some(text.to_owned()));
+            }
+        }
+    }
+
+    /// Reads the commands that an editor is started with: `-c ':!…'`.
+    pub(super) fn read_editor(&mut self, words: &[String]) {
+        for word in words.iter().filter(|word| !word.starts_with(['>', '<'])) {
+            if let Some((before, text)) = word.split_once('!')
+                && before.trim_start_matches('+').chars().all(|c| c.is_alphabetic() || matches!(c, ':' | ' ' | '%'))
+            {
+                self.read_nested(Some(text.to_owned()));
+            }
+        }
+    }
+
+    /// Reads the commands that `git` runs: of settings after `-c`, of aliases, and of its subcommands.
+    pub(super) fn read_git(&mut self, words: &[String]) {
+        for pair in words.windows(2) {
+            let text = match pair[0].as_str() {
+                "-c" => pair[1].split_once('=').and_then(|(name, value)| find_git_command(name, value)),
+                "config" | "--global" | "--local" | "--add" => None,
+                "-x" | "--exec" => Some(pair[1].clone()),
+                name => find_git_command(name, &pair[1]),
+            };
+            self.read_nested(text);
+        }
+        let place = words.windows(2).position(|pair| {
+            matches!([pair[0].as_str(), pair[1].as_str()], ["bisect", "run"] | ["submodule", "foreach"])
+        });
+        if let Some(place) = place {
+            let command = words[place + 2..].iter().skip_while(|word| word.starts_with('-'));
+            let command: Vec<String> = command.cloned().collect();
+            match command.as_slice() {
+                [text] => self.read_nested(Some(text.clone())),
+                _ => {
+                    self.run_words(command, CommandOutput::default());
+                }
+            }
+        }
+    }
+
+    /// Reads a makefile: its recipes, which begin with a tab.
+    pub(super) fn run_makefile(&mut self, input: &CommandOutput) {
+        self.note_hidden(input.rest);
+        for line in input.text.lines().filter_map(|line| line.strip_prefix('\t')) {
+            self.read_nested(Some(line.trim_start_matches(['@', '-', '+']).to_owned()));
+        }
+    }
+
+    /// Reads a table of times and commands.
+    pub(super) fn run_crontab(&mut self, input: &CommandOutput) {
+        for line in input.text.lines().map(str::trim_start).filter(|line| !line.starts_with('#')) {
+            let fields = if line.starts_with('@') { 1 } else { 5 };
+            let text = line.splitn(fields + 1, char::is_whitespace).nth(fields);
+            self.read_nested(text.map(str::to_owned));
+        }
+    }
+
+    /// Reads the value of a variable that other programs run.
+    pub(super) fn read_command_variable(&mut self, assignment: &str) {
+        if let Some((name, value)) = assignment.split_once('=')
+            && COMMAND_VARIABLES.contains(&name)
+        {
+            self.read_nested(Some(value.to_owned()));
+        }
+    }
+}
+
+/// Returns the command of a setting, if it is one whose value runs.
+fn find_git_command(name: &str, value: &str) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let is_command = GIT_COMMAND_SETTINGS.contains(&name.as_str()) || name.starts_with("pager.");
+    match value.strip_prefix('!') {
+        Some(text) if is_command || name.starts_with("alias.") => Some(text.to_owned()),
+        None if is_command => Some(value.to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read_commands;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let commands = read_commands(text, None).commands;
+        assert!(commands.iter().any(|command| command == expected), "{text}: {commands:?}");
+    }
+
+    #[test]
+    fn shell_commands_of_other_programs_are_read() {
+        for text in [
+            "awk 'BEGIN{system(\"rm -rf x\")}'",
+            "awk '{print | \"rm -rf x\"}' y",
+            "vim -c ':!rm -rf x' -c ':q'",
+            "nvim +'silent !rm -rf x' y",
+            "git -c core.pager='rm -rf x' log",
+            "git -c alias.y='!rm -rf x' y",
+            "git config --global alias.y '!rm -rf x'",
+            "git submodule foreach 'rm -rf x'",
+            "git submodule foreach --recursive rm -rf x",
+            "git bisect run rm -rf x",
+            "git rebase -i --exec 'rm -rf x' main",
+            "GIT_PAGER='rm -rf x' git log",
+            "make -f - <<< $'all:\\n\\t@rm -rf x'",
+            "(crontab -l; echo '* * * * * rm -rf x') | crontab -",
+            "echo '@daily rm -rf x' | crontab -",
+            "echo rm -rf x | at now",
+            "tmux send-keys -t 0 'rm -rf x' Enter",
+        ] {
+            check(text, "rm -rf x");
+        }
+    }
+
+    #[test]
+    fn shell_words_of_other_programs_are_no_commands() {
+        for (text, expected) in [
+            ("awk '$3 > 100 {print $1}' x", "awk $3_>_100_{print_$1} x"),
+            ("vim -c 'set nu' x", "vim -c set_nu x"),
+            ("git config alias.st status", "git config alias.st status"),
+            ("git commit -m 'rm -rf x!'", "git commit -m rm_-rf_x!"),
+        ] {
+            let read = read_commands(text, None);
+            assert_eq!(read.commands, [expected], "{text}");
+            assert!(!read.is_incomplete, "{text}");
+        }
+    }
+}
