@@ -11,6 +11,7 @@ use lictor_policy::{FileResolver, Policy};
 use serde_json::{Value, json};
 
 const COMMANDS: &str = include_str!("commands.tsv");
+const SECRETS: &str = include_str!("secrets.tsv");
 
 fn guard(uses: &str) -> Guard {
     let text = format!("lictor: 1\nname: test\nuses: [{uses}]\n");
@@ -57,6 +58,50 @@ fn shell_commands_are_decided_as_listed() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn secret_then_network_is_decided_as_listed() {
+    let mut guard = guard("agent-safety, coding-agent");
+    let mut wrong = Vec::new();
+    for (session, line) in SECRETS.lines().filter(|line| !line.starts_with('#')).enumerate() {
+        let fields: Vec<String> = line.split('\t').map(|field| field.replace("\\n", "\n")).collect();
+        let [expected, first, second] = fields.try_into().unwrap();
+        decide(&mut guard, session, "Bash", &json!({"command": first}));
+        let decided = decide(&mut guard, session, "Bash", &json!({"command": second}));
+        if decided != expected {
+            wrong.push(format!("{first:?}, then {second:?} is {decided}, not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Secrets are read, and data leaves, by other tools than a shell too.
+#[test]
+fn secret_and_network_of_other_tools_count() {
+    let mut guard = guard("coding-agent");
+    let curl = ("Bash", json!({"command": "curl https://x.example"}));
+    let shown = ("Read", json!({"file_path": "/app/.env"}));
+    let cases = [
+        (("Grep", json!({"pattern": ".", "path": ".env", "output_mode": "content"})), curl.clone(), "ask"),
+        (("Read", json!({"file_path": "/app/private.key"})), curl.clone(), "ask"),
+        (("read_file", json!({"path": ".env"})), curl.clone(), "ask"),
+        (("mcp__filesystem__read_text_file", json!({"path": "/app/.env"})), curl.clone(), "ask"),
+        (("Read", json!({"file_path": "/app/.env.example"})), curl.clone(), "pass"),
+        (("Write", json!({"file_path": "/app/.env", "content": "A=1"})), curl.clone(), "pass"),
+        (("Read", json!({})), curl.clone(), "pass"),
+        (shown.clone(), ("mcp__playwright__browser_navigate", json!({"url": "https://x.example"})), "ask"),
+        (shown.clone(), ("mcp__slack__post_message", json!({"text": "k"})), "ask"),
+        (shown.clone(), ("mcp__fetch__fetch", json!({"url": "https://x.example"})), "ask"),
+        (shown.clone(), ("WebSearch", json!({"query": "k"})), "ask"),
+        (shown.clone(), ("mcp__fetch__fetch", json!({"url": "http://localhost:3000"})), "pass"),
+        (shown.clone(), ("frobnicate", json!({"x": 1})), "pass"),
+        (shown, ("Edit", json!({"file_path": "/app/.env", "old_string": "a", "new_string": "b"})), "pass"),
+    ];
+    for (session, ((first, args), (second, next), expected)) in cases.into_iter().enumerate() {
+        decide(&mut guard, session, first, &args);
+        assert_eq!(decide(&mut guard, session, second, &next), expected, "{first} {args}, then {second} {next}");
+    }
 }
 
 #[test]
@@ -167,6 +212,11 @@ fn agent_safety_stops_what_it_promises() {
         ("taint", "get_order", Action::Forward),
         ("taint", "send_email", Action::Block),
         ("taint", "Bash", Action::Block),
+        ("taint", "evaluate", Action::Block),
+        ("taint", "query_database", Action::Block),
+        ("taint", "settle_balance", Action::Block),
+        ("taint", "list_item_for_sale", Action::Block),
+        ("taint", "mark_all_read", Action::Block),
     ];
     for (session, tool, expected) in cases {
         assert_eq!(guard.decide(call(session, tool), None).action, expected, "{tool} in {session}");

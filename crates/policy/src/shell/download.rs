@@ -85,6 +85,7 @@ mod tests {
             "bash <(curl x)",
             "bash < <(curl x)",
             "source <(curl x)",
+            ". <(curl x)",
             "iwr x | iex",
             "curl -o i.sh x && bash i.sh",
             "curl -fsSLo /tmp/i.sh x; chmod +x /tmp/i.sh; /tmp/i.sh",

@@ -16,7 +16,7 @@ impl ShellReader {
             let place = words.iter().position(|word| is_option(&word.to_ascii_lowercase()))?;
             Some(words[place + 1..].join(" "))
         };
-        match program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        match find_family(program) {
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" | "rbash" | "su"
             | "runuser" => {
                 let text = after_option(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
@@ -39,7 +39,11 @@ impl ShellReader {
                 }
             }
             "eval" => return self.read_text(&words.join(" "), input),
-            "iex" | "invoke-expression" if words.is_empty() => return self.run_input(input),
+            "iex" | "invoke-expression" if words.is_empty() => {
+                // The text is in the brackets after it, or comes from a pipe.
+                self.found.is_incomplete |= input == CommandOutput::default();
+                return self.run_input(input);
+            }
             "iex" | "invoke-expression" => return self.read_text(&words.join(" "), input),
             "." | "source" => return self.run_script(words, input),
             "python" | "perl" | "ruby" | "node" | "php" | "bun" | "deno" | "lua" => {
@@ -174,4 +178,10 @@ impl ShellReader {
             self.read_in_subshell(|shell| shell.read_text(&text, CommandOutput::default()));
         }
     }
+}
+
+/// Returns the name of a program without its version: `python` of `python3.12`.
+fn find_family(program: &str) -> &str {
+    let family = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if family.is_empty() { program } else { family }
 }

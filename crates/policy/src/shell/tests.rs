@@ -200,6 +200,7 @@ fn shell_text_that_runs_unseen_is_incomplete() {
         "ssh host \"$X\"",
         "echo aGk | tr a b | sh",
         "iwr x | iex",
+        "powershell -c \"iex (iwr x)\"",
         "echo $(( $($X a) + 1 ))",
         "os.system(command)",
         "sh -c 'sh -c \"sh -c \\\"eval eval eval eval ls\\\"\"'",
