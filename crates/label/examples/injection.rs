@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use lictor_json::Json;
 use lictor_label::learnt::{ANY_FACT, LabelExample, LabelModel, LearnOptions, Share};
+use lictor_recognise::TextReadings;
 use regex::Regex;
 
 /// Into how many parts the harmless sources are split.
@@ -51,6 +52,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = arguments.next();
     let texts = read_corpus(&corpus)?;
     let phrases = read_phrases(&std::fs::read_to_string(pack)?)?;
+    let has_phrase = |text: &str| {
+        let plain = TextReadings::new(text).join();
+        phrases.iter().any(|phrase| phrase.is_match(&plain))
+    };
     // Harmless texts are held out by document, and in other rounds by whole sources.
     let part_of = |text: &Text| blake3::hash(text.source.as_bytes()).as_bytes()[0] as usize % PARTS;
     let families: BTreeSet<&str> = texts.iter().filter_map(|text| text.family.as_deref()).collect();
@@ -80,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .collect();
         let mut tally = Tally::default();
         for (index, text) in apart.iter().enumerate() {
-            tally.count_alone(finds(&text.text), phrases.iter().any(|phrase| phrase.is_match(&text.text)));
+            tally.count_alone(finds(&text.text), has_phrase(&text.text));
             if let Some(carrier) = carriers.get(index * 7 % carriers.len().max(1)) {
                 count(&mut tally.within, finds(&insert(&carrier.text, &text.text)));
             }
@@ -89,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if number < PARTS {
             for text in texts.iter().filter(|text| text.family.is_none() && part_of(text) == part) {
                 let tally = harmless.entry(kind_of(text)).or_default();
-                tally.count_alone(finds(&text.text), phrases.iter().any(|phrase| phrase.is_match(&text.text)));
+                tally.count_alone(finds(&text.text), has_phrase(&text.text));
             }
         }
         print_row(family, &tally);

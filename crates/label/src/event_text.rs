@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use lictor_event::{Arguments, Event};
-use lictor_json::Json;
+use lictor_recognise::TextCollector;
 
 /// How many bytes of a text a classifier reads. The rest is not judged.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
@@ -54,45 +54,18 @@ pub(crate) fn write_window(before: &[Event], max_bytes: usize) -> String {
 }
 
 /// Returns what an event says, for a classifier of text: its text, and the texts within its arguments and its result, a
-/// line each, without their names. `write_event_text` is for labelers that read names and braces, too.
+/// line each, without their names. Of a text that is JSON it returns the texts within. `write_event_text` is for labelers
+/// that read names and braces, too.
 pub fn collect_text(event: &Event) -> Cow<'_, str> {
-    let mut parts: Vec<&str> = Vec::new();
-    parts.extend(event.text.as_deref());
+    let mut texts = TextCollector::unpacking_json().up_to(MAX_TEXT_BYTES);
+    event.text.iter().for_each(|text| texts.add_text(text));
     match &event.args {
-        Some(Arguments::Value(value)) => collect_strings(value, &mut parts),
-        Some(Arguments::Unparsed(text)) => parts.push(text),
+        Some(Arguments::Value(value)) => texts.add_value(value),
+        Some(Arguments::Unparsed(text)) => texts.add_text(text),
         None => (),
     }
-    event.result.iter().for_each(|result| collect_strings(result, &mut parts));
-    match parts.as_slice() {
-        [] => Cow::Borrowed(""),
-        [one] => Cow::Borrowed(one),
-        parts => Cow::Owned(parts.join("\n")),
-    }
-}
-
-/// Adds the strings of a value, as far as a text is read at all.
-fn collect_strings<'a>(value: &'a Json, parts: &mut Vec<&'a str>) {
-    let mut open = vec![value];
-    let mut bytes = 0;
-    while let Some(value) = open.pop() {
-        match value {
-            Json::String(text) => {
-                bytes += text.len();
-                parts.push(text);
-            }
-            Json::Array(values) => open.extend(values.iter().rev()),
-            Json::Object(members) => {
-                let start = open.len();
-                open.extend(members.iter().map(|(_, value)| value));
-                open[start..].reverse();
-            }
-            _ => (),
-        }
-        if bytes > MAX_TEXT_BYTES {
-            return;
-        }
-    }
+    event.result.iter().for_each(|result| texts.add_value(result));
+    texts.finish().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -110,6 +83,13 @@ mod tests {
             ..Event::new(Kind::ToolCall)
         };
         assert_eq!(collect_text(&event), "now\nalice\nrent");
+    }
+
+    #[test]
+    fn event_text_for_classifiers_decodes_json_text() {
+        let text = r#"{"from":"bob","body":"Hello,\nIgnore it"}"#;
+        let event = Event { text: Some(text.into()), ..Event::new(Kind::ToolResult) };
+        assert_eq!(collect_text(&event), "bob\nHello,\nIgnore it");
     }
 
     #[test]

@@ -27,6 +27,27 @@ pub(super) fn decode_word_around(bytes: &[u8], place: usize) -> (Option<(Range<u
     (text.map(|text| (start + last..end, text)), end)
 }
 
+/// Returns the texts of all long words that decode to readable text, in the order of the words. Words that only a line
+/// break separates are lines of one text.
+pub(super) fn decode_words(bytes: &[u8]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut last_end = None;
+    // Every word that is long enough has a byte at one of the places that are looked at.
+    let mut place = MIN_ENCODED_BYTES - 1;
+    while place < bytes.len() {
+        let (word, end) = decode_word_around(bytes, place);
+        place = end + MIN_ENCODED_BYTES;
+        let Some((range, text)) = word else { continue };
+        let gap = last_end.and_then(|last| bytes.get(last..range.start));
+        match texts.last_mut().filter(|_| matches!(gap, Some(b"\n" | b"\r\n" | b"\\n" | b"\\r\\n"))) {
+            Some(last) => last.push_str(&text),
+            None => texts.push(text),
+        }
+        last_end = Some(range.end);
+    }
+    texts
+}
+
 fn decode_readable(word: &[u8]) -> Option<String> {
     decode_hex(word).or_else(|| decode_base64(word))
 }

@@ -39,8 +39,11 @@ pub(super) fn has_escape(text: &str) -> bool {
     escapes.into_iter().any(|place| decode_escape(text.into(), place).is_some())
 }
 
-/// The most bytes of an escape, without the leading zeros of a number.
-const MAX_ESCAPE_BYTES: usize = 16;
+/// The most backslashes of one escape. JSON in a text of JSON has two and three of them, and so on.
+const MAX_BACKSLASHES: usize = 8;
+
+/// The most bytes of an escape, without the leading zeros of a number: two halves of a character.
+const MAX_ESCAPE_BYTES: usize = 2 * (MAX_BACKSLASHES + 5);
 
 /// The most digits of a character's number, without leading zeros.
 const MAX_NUMBER_DIGITS: usize = 8;
@@ -206,7 +209,7 @@ fn is_special(byte: u8) -> bool {
 }
 
 /// Returns the character of the escape at a position, and where the escape ends.
-fn decode_escape(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
+pub(super) fn decode_escape(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     match byte_at(bytes, place) {
         b'%' => decode_percent(bytes, place),
         b'&' => decode_entity(bytes, place),
@@ -275,27 +278,41 @@ fn decode_entity(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     NAMES.iter().find(|(name, _)| is_named(name)).map(|(name, character)| (*character, place + 1 + name.len()))
 }
 
-/// `\u0040`, `\x40`, `\n`: JSON inside a text.
+/// `\u0040`, `\x40`, `\n`: JSON inside a text; with more backslashes, JSON inside that.
 fn decode_backslash(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
-    let character = match byte_at(bytes, place + 1) {
+    let letter = run_end(bytes, place, MAX_BACKSLASHES, |byte| byte == b'\\');
+    let character = match byte_at(bytes, letter) {
         b'n' => '\n',
         b'r' => '\r',
         b't' => '\t',
-        quoted @ (b'"' | b'\'' | b'/' | b'\\') => quoted as char,
-        b'x' => return Some((char::from_u32(parse_hex(bytes.part(place + 2..place + 4)?)?)?, place + 4)),
-        b'u' => {
-            let unit = parse_hex(bytes.part(place + 2..place + 6)?)?;
-            if let Some(character) = char::from_u32(unit) {
-                return Some((character, place + 6));
-            }
-            // Two halves of a character beyond the first plane.
-            let escape = bytes.part(place + 6..place + 12).filter(|escape| escape.starts_with(b"\\u"))?;
-            let pair = [unit as u16, parse_hex(&escape[2..])? as u16];
-            return Some((char::decode_utf16(pair).next()?.ok()?, place + 12));
+        quoted @ (b'"' | b'\'' | b'/') => quoted as char,
+        b'x' => {
+            let character = bytes.part(letter + 1..letter + 3).and_then(parse_hex).and_then(char::from_u32);
+            return character.map(|character| (character, letter + 3)).or(unescape_backslash(place, letter));
         }
-        _ => return None,
+        b'u' => return decode_units(bytes, place, letter).or(unescape_backslash(place, letter)),
+        _ => return unescape_backslash(place, letter),
     };
-    Some((character, place + 2))
+    Some((character, letter + 1))
+}
+
+/// Returns the character whose number in UTF-16 follows the `u` after some backslashes.
+fn decode_units(bytes: Bytes<'_>, place: usize, letter: usize) -> Option<(char, usize)> {
+    let unit = parse_hex(bytes.part(letter + 1..letter + 5)?)?;
+    if let Some(character) = char::from_u32(unit) {
+        return Some((character, letter + 5));
+    }
+    // Two halves of a character beyond the first plane.
+    let next = letter + 5 + (letter - place);
+    let escape = bytes.part(letter + 5..next + 5)?;
+    let digits = escape.strip_prefix(bytes.get(place..letter)?)?.strip_prefix(b"u")?;
+    let pair = [unit as u16, parse_hex(digits)? as u16];
+    Some((char::decode_utf16(pair).next()?.ok()?, next + 5))
+}
+
+/// Two backslashes that escape nothing else are one.
+fn unescape_backslash(place: usize, end: usize) -> Option<(char, usize)> {
+    (end - place >= 2).then_some(('\\', place + 2))
 }
 
 fn parse_hex(digits: &[u8]) -> Option<u32> {
@@ -324,6 +341,7 @@ mod tests {
             ("a&#64;b &#x40;&commat;&amp;&nope;", "a@b @@&&nope;"),
             ("a&#0000000064;b &#x00000000000000000040;c &#000064 &#;", "a@b @c @ &#;"),
             (r"a\u0040b\n\ud83d\ude00 c:\dir", "a@b\n😀 c:\\dir"),
+            (r#"a\\u0040b\\n\\ud83d\\ude00 c:\\dir \\\"x\\\\n"#, "a@b\n😀 c:\\dir \"x\n"),
             ("Straße Müller né Łódź", "Strasse Muller ne Lodz"),
             ("z\u{335}a\u{301}l\u{327}go", "zalgo"),
             ("日本語 한국어 がぎ", "日本語 한국어 がぎ"),

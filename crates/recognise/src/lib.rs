@@ -45,6 +45,7 @@ use lictor_json::{Json, Number, Text};
 mod bytes;
 mod card;
 mod check;
+mod collector;
 mod confidence;
 mod country;
 mod cue;
@@ -72,10 +73,12 @@ mod open;
 mod open_patterns;
 mod order;
 mod phone;
+mod reading;
 mod scan;
 mod street;
 mod vocabulary;
 
+pub use collector::TextCollector;
 pub use confidence::Confidence;
 use cue::Cue;
 use custom::CustomCategories;
@@ -89,6 +92,7 @@ use long_texts::LongTexts;
 use loose_words::LooseWords;
 pub use name::find_names;
 pub use open_patterns::OpenPatterns;
+pub use reading::TextReadings;
 use scan::Glance;
 
 /// The names of the built-in categories.

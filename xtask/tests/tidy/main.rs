@@ -27,8 +27,11 @@ const EDGES: [(&str, &[&str]); 26] = [
     ("lictor-event", &["lictor-logic", "lictor-json"]),
     ("lictor-decode", &["lictor-logic", "lictor-json", "lictor-event"]),
     ("lictor-recognise", &["lictor-json"]),
-    ("lictor-policy", &["lictor-logic", "lictor-json", "lictor-event"]),
-    ("lictor-label", &["lictor-logic", "lictor-json", "lictor-math", "lictor-event", "lictor-policy"]),
+    ("lictor-policy", &["lictor-logic", "lictor-json", "lictor-event", "lictor-recognise"]),
+    (
+        "lictor-label",
+        &["lictor-logic", "lictor-json", "lictor-math", "lictor-event", "lictor-policy", "lictor-recognise"],
+    ),
     (
         "lictor-judge",
         &["lictor-logic", "lictor-json", "lictor-predict", "lictor-event", "lictor-policy", "lictor-recognise"],

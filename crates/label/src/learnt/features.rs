@@ -3,13 +3,16 @@
 //! Every feature belongs to the token at which it ends. So the features of any window of tokens are a slice, and a
 //! model judges each window of a long text alone: an instruction in the middle of a page is not diluted by the page.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+use lictor_recognise::TextReadings;
+
 use super::cue::{self, CueSet};
-use super::normal::NormalText;
+use super::normal::{NormalText, cut};
 use super::token::{self, Token};
 
 /// The version of everything that turns text into features. Weights of one version mean nothing in another.
@@ -45,6 +48,21 @@ pub(super) struct Passage {
 }
 
 impl TextFeatures {
+    /// Returns the features of a text and of its other reading, in which escapes are decoded and look-alikes are plain
+    /// letters. A text is judged by both; a model learns from the text as it is.
+    pub(super) fn read_all(text: &str) -> TextFeatures {
+        let mut features = TextFeatures::read(text);
+        let readings = TextReadings::new(cut(text).0);
+        let other = readings.folded.map_or(readings.decoded, Cow::Owned);
+        if matches!(other, Cow::Owned(_)) {
+            let normal = NormalText::new(&other);
+            features.is_cut |= normal.is_cut;
+            features.passages.push(Passage::read(&normal, false));
+        }
+        features
+    }
+
+    /// Returns the features of a text as it is.
     pub(super) fn read(text: &str) -> TextFeatures {
         let normal = NormalText::new(text);
         let mut passages = vec![Passage::read(&normal, false)];

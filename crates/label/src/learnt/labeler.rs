@@ -98,7 +98,7 @@ impl Labeler for LearntLabeler {
 
     fn answer(&self, inquiry: &Inquiry<'_>) -> Vec<Answer> {
         let text = collect_text(inquiry.event);
-        let features = TextFeatures::read(&text);
+        let features = TextFeatures::read_all(&text);
         let text_hash = hash_text(&text);
         let answers = inquiry.questions.iter().map(|question| {
             let fact = question.fact.to_string();

@@ -210,7 +210,7 @@ impl LabelModel {
 
     /// Returns the score of a fact for a text, or nothing if the model does not know the fact.
     pub fn score(&self, fact: &str, text: &str) -> Option<LabelScore> {
-        self.find_row(fact).map(|row| self.score_row(row, &TextFeatures::read(text)))
+        self.find_row(fact).map(|row| self.score_row(row, &TextFeatures::read_all(text)))
     }
 
     pub(super) fn find_row(&self, fact: &str) -> Option<&LabelRow> {

@@ -58,7 +58,7 @@ impl NormalText {
 }
 
 /// Returns the part of a text that is read, and whether that is less than all of it.
-fn cut(text: &str) -> (&str, bool) {
+pub(super) fn cut(text: &str) -> (&str, bool) {
     if text.len() <= MAX_TEXT_BYTES {
         return (text, false);
     }

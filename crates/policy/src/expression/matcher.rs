@@ -99,6 +99,7 @@ impl Matcher {
     pub fn text_patterns(&self) -> Option<Vec<String>> {
         match self.path.root {
             Root::Text if !self.any.is_empty() || !self.path.steps.is_empty() => None,
+            Root::PlainText => None,
             Root::Text => Some(self.patterns.written().map(str::to_owned).collect()),
             _ => Some(Vec::new()),
         }

@@ -18,6 +18,7 @@ pub(super) enum Root {
     Id,
     Session,
     Text,
+    PlainText,
     Failed,
     Args,
     Result,
@@ -34,7 +35,7 @@ pub(super) enum Root {
 }
 
 /// The names that need no prefix.
-const FIELD_NAMES: [(&str, Root); 19] = [
+const FIELD_NAMES: [(&str, Root); 20] = [
     ("kind", Root::Kind),
     ("tool", Root::Tool),
     ("agent", Root::Agent),
@@ -43,6 +44,7 @@ const FIELD_NAMES: [(&str, Root); 19] = [
     ("id", Root::Id),
     ("session", Root::Session),
     ("text", Root::Text),
+    ("plain_text", Root::PlainText),
     ("failed", Root::Failed),
     ("args", Root::Args),
     ("result", Root::Result),
@@ -106,6 +108,8 @@ impl Root {
     /// Returns the bits of all roots that a name means.
     pub(super) fn name_bits(name: &str) -> u32 {
         match name {
+            // The plain text is made of the text.
+            "text" => Root::Text.bit() | Root::PlainText.bit(),
             "call" => CALL_FIELD_NAMES.iter().map(|(_, root)| root.bit()).sum(),
             name => Root::from_name(name).map_or(0, Root::bit),
         }
@@ -137,6 +141,7 @@ impl Root {
             Root::Id => text(&event.id),
             Root::Session => text(&event.session),
             Root::Text => scope.full_text().map(CelValue::borrowed_text),
+            Root::PlainText => scope.plain_text().map(CelValue::borrowed_text),
             Root::Failed => Some(CelValue::Bool(event.failed)),
             Root::Args | Root::CallArgs => match self.payload(scope) {
                 Some(Arguments::Unparsed(text)) if text.is_empty() => {

@@ -1,10 +1,12 @@
 //! The scope of an expression: the event and what is known about it.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use super::value::CelValue;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Text, parse_str};
+use lictor_recognise::{TextCollector, TextReadings};
 
 /// The call that a result answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +38,8 @@ pub struct EvaluationScope<'a> {
     pub is_sketch: bool,
     answer: OnceCell<Option<Json>>,
     words: OnceCell<Text>,
+    /// The readings of the event's texts; none if they are its text as it is.
+    readings: OnceCell<Option<Text>>,
     outer: Option<&'a EvaluationScope<'a>>,
 }
 
@@ -52,6 +56,7 @@ impl<'a> EvaluationScope<'a> {
             is_sketch: false,
             answer: OnceCell::new(),
             words: OnceCell::new(),
+            readings: OnceCell::new(),
             outer: None,
         }
     }
@@ -68,6 +73,7 @@ impl<'a> EvaluationScope<'a> {
             is_sketch: self.is_sketch,
             answer: OnceCell::new(),
             words: OnceCell::new(),
+            readings: OnceCell::new(),
             outer: Some(self),
         }
     }
@@ -78,12 +84,32 @@ impl<'a> EvaluationScope<'a> {
         if let Some(outer) = self.outer {
             return outer.full_text();
         }
-        let Some(result) = &self.event.result else { return self.event.text.as_deref() };
-        Some(self.words.get_or_init(|| {
-            let mut words = self.event.text.clone().unwrap_or_default();
-            append_texts(result, &mut words);
-            words
-        }))
+        if self.event.result.is_none() {
+            return self.event.text.as_deref();
+        }
+        let collect = || self.collect_texts(TextCollector::default()).map(Text::from).unwrap_or_default();
+        Some(self.words.get_or_init(collect))
+    }
+
+    /// Returns all text of the event as a person or a model reads it, in all its [readings](TextReadings).
+    pub(super) fn plain_text(&self) -> Option<&str> {
+        if let Some(outer) = self.outer {
+            return outer.plain_text();
+        }
+        let read = || {
+            let texts = self.collect_texts(TextCollector::unpacking_json())?;
+            match TextReadings::new(&texts).join() {
+                Cow::Borrowed(_) if self.event.result.is_none() && matches!(texts, Cow::Borrowed(_)) => None,
+                readings => Some(Text::from(readings)),
+            }
+        };
+        self.readings.get_or_init(read).as_deref().or(self.event.text.as_deref())
+    }
+
+    fn collect_texts(&self, mut texts: TextCollector<'a>) -> Option<Cow<'a, str>> {
+        self.event.text.iter().for_each(|text| texts.add_text(text));
+        self.event.result.iter().for_each(|result| texts.add_value(result));
+        texts.finish()
     }
 
     /// Returns the answer of a tool: as a value, as its text parsed as JSON, or as its text.
@@ -99,28 +125,5 @@ impl<'a> EvaluationScope<'a> {
             Some(parsed) => Some(CelValue::from(parsed)),
             None => Some(CelValue::borrowed_text(text)),
         }
-    }
-}
-
-/// Adds all texts of a value, each in lines of its own. A key is one if no program would call a member so.
-fn append_texts(value: &Json, words: &mut Text) {
-    let add = |text: &str, words: &mut Text| {
-        if !words.is_empty() {
-            words.push('\n');
-        }
-        words.push_str(text);
-    };
-    match value {
-        Json::String(text) => add(text, words),
-        Json::Array(items) => items.iter().for_each(|item| append_texts(item, words)),
-        Json::Object(object) => {
-            for (key, value) in object.iter() {
-                if key.contains(char::is_whitespace) {
-                    add(key, words);
-                }
-                append_texts(value, words);
-            }
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

@@ -17,7 +17,8 @@ impl<'e> TextPatterns<'e> {
     /// Adds the patterns of an expression. Returns whether it looks at the text in no other way.
     pub(super) fn add(&mut self, node: &'e ExprNode) -> bool {
         match node {
-            ExprNode::Path(path) => path.root != Root::Text,
+            // A pattern of the plain text may match what the text does not show.
+            ExprNode::Path(path) => !matches!(path.root, Root::Text | Root::PlainText),
             ExprNode::Constant(_) | ExprNode::Time(_) | ExprNode::Duration(_) | ExprNode::Local(_) => true,
             ExprNode::Has(inner) if is_text(inner) => true,
             ExprNode::TextTest(TextTest::Contains | TextTest::StartsWith, parts, _) => match &**parts {

@@ -3,4 +3,5 @@
 mod effects;
 mod expression;
 mod files;
+mod injections;
 mod packs;
