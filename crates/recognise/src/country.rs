@@ -10,6 +10,8 @@ pub(super) struct Country {
     pub(super) most: usize,
     /// Whether a zero before the number is dialed only within the country.
     pub(super) has_trunk_zero: bool,
+    /// Whether a zero before the number belongs to it, also in brackets.
+    pub(super) keeps_zero: bool,
 }
 
 /// The most digits of a number with its country code (ITU-T E.164).
@@ -69,10 +71,13 @@ const SHORT_CODES: &[(&str, usize)] = &[
 const TRUNK_ZERO_CODES: &str =
     " 20 27 31 32 33 40 41 43 44 46 49 60 61 62 64 66 81 82 84 86 90 91 92 94 98 353 358 380 381 385 386 ";
 
+/// The countries whose numbers start with a zero that belongs to them.
+const KEPT_ZERO_CODES: &str = " 39 225 241 242 378 379 ";
+
 /// Returns the country whose code a number starts with.
 pub(super) fn find_country(digits: &str) -> Option<Country> {
     if digits.starts_with(['1', '7']) {
-        return Some(Country { code: 1, least: 10, most: 10, has_trunk_zero: false });
+        return Some(Country { code: 1, least: 10, most: 10, has_trunk_zero: false, keeps_zero: false });
     }
     if digits.starts_with('0') {
         return None;
@@ -86,6 +91,7 @@ pub(super) fn find_country(digits: &str) -> Option<Country> {
         least: digits_of(SHORT_CODES).unwrap_or(6),
         most: digits_of(MAX_DIGITS_BY_CODE).unwrap_or(MAX_DIGITS - code),
         has_trunk_zero: is_listed(TRUNK_ZERO_CODES, head),
+        keeps_zero: is_listed(KEPT_ZERO_CODES, head),
     })
 }
 

@@ -7,6 +7,7 @@ use super::Confidence;
 use super::bytes::{
     Bytes, byte_at, byte_before, ends_with_at, is_alnum, is_blank, is_one_of, run_end, run_start, starts_with_at,
 };
+use super::mailbox_name;
 use super::vocabulary::{FILE_EXTENSION, TOP_LEVEL_DOMAIN, classify};
 use lictor_json::Text;
 
@@ -170,7 +171,10 @@ fn find_spaced(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
 /// Returns where the part before the `@` starts, if it ends here. Letters beyond ASCII belong to it only where no
 /// others do: some scripts put no blank before an address.
 fn find_local_start(bytes: Bytes<'_>, end: usize) -> usize {
-    let start = run_start(bytes, end, MAX_LOCAL_BYTES, is_local);
+    let mut start = run_start(bytes, end, MAX_LOCAL_BYTES, is_local);
+    while end - start < MAX_LOCAL_BYTES && start >= 2 && is_spaced_letter(bytes, start - 2) {
+        start = run_start(bytes, start - 2, MAX_LOCAL_BYTES.saturating_sub(end - start), is_local);
+    }
     let start = match start < end {
         true => start,
         false => run_start(bytes, end, MAX_LOCAL_BYTES, |byte| byte >= 0x80 || is_local(byte)),
@@ -209,6 +213,10 @@ fn join_name(local: &[u8], domain: &[u8]) -> Text {
     }
     name.make_ascii_lowercase();
     match std::str::from_utf8(&name) {
+        Ok(name) if name.contains("xn--") => match name.split_once('@') {
+            Some((local, domain)) => Text::from(format!("{local}@{}", mailbox_name::decode_domain(domain))),
+            None => Text::from(name),
+        },
         Ok(name) if name.is_ascii() => Text::from(name),
         Ok(name) => Text::from(name.to_lowercase()),
         Err(_) => Text::default(),
@@ -217,6 +225,29 @@ fn join_name(local: &[u8], domain: &[u8]) -> Text {
 
 fn last_label(domain: &[u8]) -> &[u8] {
     domain.rsplit(|byte| *byte == b'.').next().unwrap_or(domain)
+}
+
+/// Returns where the label of a domain ends that starts here. Some scripts put no blank after an address: a label has no
+/// letters of theirs, or no others. Cyrillic, Greek, Hebrew and Arabic do, and some of their letters became ASCII.
+fn find_label_end(bytes: Bytes<'_>, start: usize) -> usize {
+    if byte_at(bytes, start) >= 0xE0 {
+        return run_end(bytes, start, 63, |byte| byte >= 0x80);
+    }
+    let mut end = start;
+    while end - start < 63 {
+        match byte_at(bytes, end) {
+            byte if is_alnum(byte) || byte == b'-' => end += 1,
+            _ if is_spaced_letter(bytes, end) => end += 2,
+            _ => break,
+        }
+    }
+    end
+}
+
+/// Whether a letter of two bytes starts here: one of a script with blanks between words.
+fn is_spaced_letter(bytes: Bytes<'_>, place: usize) -> bool {
+    let is_letter = |pair: &[u8]| std::str::from_utf8(pair).is_ok_and(|pair| pair.starts_with(char::is_alphanumeric));
+    byte_at(bytes, place) >= 0x80 && bytes.part(place..place + 2).is_some_and(is_letter)
 }
 
 /// The part after the `@`.
@@ -233,10 +264,7 @@ impl Domain {
         let mut domain = Domain { name: Vec::with_capacity(32), end: start, is_loose: false };
         let mut place = start;
         loop {
-            // Some scripts put no blank after an address: a label is in ASCII or has none of it.
-            let is_wide = byte_at(bytes, place) >= 0x80;
-            let is_label = |byte: u8| if is_wide { byte >= 0x80 } else { is_alnum(byte) || byte == b'-' };
-            let mut label_end = run_end(bytes, place, 63, is_label);
+            let mut label_end = find_label_end(bytes, place);
             label_end = run_start(bytes, label_end, label_end - place, |byte| byte == b'-');
             let label = bytes.get(place..label_end).filter(|label| !label.is_empty() && label[0] != b'-');
             let Some(label) = label else { break };
@@ -344,7 +372,7 @@ mod tests {
             ("send it to gro.pohs@ollah, please", "hallo@shop.org"),
             ("moc.liam@eod.enaj", "jane.doe@mail.com"),
             ("ten.user@mail.com", "ten.user@mail.com"),
-            ("bob@xn--bcher-kva.example", "bob@xn--bcher-kva.example"),
+            ("bob@xn--bcher-kva.example", "bob@bücher.example"),
         ];
         for (text, name) in cases {
             assert_eq!(found(text).as_deref(), Some(name), "{text}");

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::bytes::{Bytes, byte_before};
+use super::fold::FoldedText;
 use super::identifier::{is_identifying, normalize_value};
 use super::lexicon::KeyFilter;
 use super::phone::Phone;
 use super::scan::{ByteMasks, Glance, WINDOW_STEP, Window};
-use super::{Builtin, Confidence, PersonalData, Recogniser, email, encoded};
+use super::{Builtin, Confidence, PersonalData, Recogniser, email, encoded, mailbox_name};
 use lictor_json::Text;
 
 /// A finding in a text.
@@ -35,6 +36,8 @@ pub(super) struct Finder<'a> {
     pub(super) covered: usize,
     /// The end of the last long word that was decoded; none if the text itself was decoded.
     decoded: Option<usize>,
+    /// The text before it was folded.
+    origin: Option<(&'a str, &'a FoldedText)>,
     /// The categories that were added, one bit each; those beyond 64 are looked up again.
     noted: u64,
 }
@@ -47,7 +50,17 @@ impl<'a> Finder<'a> {
         found: &'a mut PersonalData,
         places: Option<&'a mut Vec<Hit>>,
     ) -> Finder<'a> {
-        Finder { recogniser, text, bytes: text.into(), found, places, covered: 0, decoded: None, noted: 0 }
+        Finder {
+            recogniser,
+            text,
+            bytes: text.into(),
+            found,
+            places,
+            covered: 0,
+            decoded: None,
+            origin: None,
+            noted: 0,
+        }
     }
 
     /// Returns a finder for one text of which more may arrive, as `bytes` knows.
@@ -58,6 +71,11 @@ impl<'a> Finder<'a> {
         found: &'a mut PersonalData,
     ) -> Finder<'a> {
         Finder { bytes, ..Finder::new(recogniser, text, found, None) }
+    }
+
+    /// Returns the finder of a folded text with the text before it was folded, for the names of persons.
+    pub(super) fn with_origin(self, text: &'a str, folded: &'a FoldedText) -> Finder<'a> {
+        Finder { origin: Some((text, folded)), ..self }
     }
 
     /// Searches for everything; for words of other scripts and inside long words only if asked to.
@@ -193,6 +211,8 @@ impl<'a> Finder<'a> {
     /// Adds a mailbox, and its owner.
     pub(super) fn add_mailbox(&mut self, mailbox: email::Mailbox) {
         let email::Mailbox { range, name, confidence } = mailbox;
+        let original = self.origin.and_then(|(text, folded)| text.get(folded.origin(range.clone())));
+        let name = original.and_then(|original| mailbox_name::respell(original, &name)).unwrap_or(name);
         self.add_hit(Hit { range, category: Builtin::Email as u16, confidence, subject: Some(name) });
     }
 

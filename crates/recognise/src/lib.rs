@@ -16,7 +16,8 @@
 //! | `phone` | `+` or `00` and a country; North American shapes; national shapes with a zero in front; others next to a word; with extensions |
 //!
 //! A value next to its name counts even if its check digits are wrong: a mistyped number still belongs to a person. A
-//! policy adds its own categories, by regular expression or by words. In JSON a key names the category of its value.
+//! policy adds its own categories, by regular expression or by words. In JSON a key names the category of its value, also
+//! where the JSON is a text or a part of one.
 //!
 //! Texts are read as a person reads them: escapes of URLs, HTML and JSON are decoded once; characters that are drawn as
 //! nothing are dropped, and text that is hidden in them is read; look-alikes, accents and digits of other scripts
@@ -66,6 +67,8 @@ mod key;
 mod lexicon;
 mod long_texts;
 mod loose_words;
+mod mailbox_name;
+mod member;
 mod name;
 mod network;
 mod number_finder;
@@ -254,24 +257,46 @@ impl Recogniser {
     }
 
     fn search_text(&self, text: &str, found: &mut PersonalData, places: Option<&mut Vec<Hit>>, decode: bool) {
+        let mut places = places;
+        if decode && member::may_have_members(text) {
+            self.search_members(text, found, places.as_deref_mut());
+        }
         let glance = Glance::scan(text.as_bytes());
         if !(glance.has_wide || glance.has_sign && fold::has_escape(text)) {
             return Finder::new(self, text, found, places).find_all(glance, false, decode);
         }
-        let folded = fold::fold(text, places.is_some());
+        let mut folded = fold::fold(text, places.is_some());
+        if places.is_none() && memchr::memchr(b'@', folded.text.as_bytes()).is_some() {
+            // The name of a mailbox is spelled as in the original.
+            folded = fold::fold(text, true);
+        }
         let glance = Glance::scan(folded.text.as_bytes());
         let Some(places) = places else {
             if !self.custom.has_only_words() {
                 Finder::new(self, text, found, None).find_custom();
             }
-            return Finder::new(self, &folded.text, found, None).find_all(glance, folded.has_scripts, decode);
+            let mut finder = Finder::new(self, &folded.text, found, None).with_origin(text, &folded);
+            return finder.find_all(glance, folded.has_scripts, decode);
         };
         let mut inside = Vec::new();
-        Finder::new(self, &folded.text, found, Some(&mut inside)).find_all(glance, folded.has_scripts, decode);
+        let mut finder = Finder::new(self, &folded.text, found, Some(&mut inside)).with_origin(text, &folded);
+        finder.find_all(glance, folded.has_scripts, decode);
         places.extend(inside.into_iter().map(|hit| Hit { range: folded.origin(hit.range), ..hit }));
         if !self.custom.has_only_words() {
             // A policy's pattern may be about the very characters that folding takes away.
             Finder::new(self, text, found, Some(places)).find_custom();
+        }
+    }
+
+    /// Adds the categories that the keys of JSON in a text name.
+    fn search_members(&self, text: &str, found: &mut PersonalData, mut places: Option<&mut Vec<Hit>>) {
+        for member in member::read_members(text) {
+            let Some(meaning) = self.keys.meaning(&member.key, &member.parent) else { continue };
+            let Some(subject) = self.add_labeled(&member.value, meaning, found) else { continue };
+            if let Some(places) = &mut places {
+                let (range, category) = (member.range, meaning.category);
+                places.push(Hit { range, category, confidence: Confidence::Medium, subject });
+            }
         }
     }
 
@@ -280,15 +305,11 @@ impl Recogniser {
         match json {
             Json::Null | Json::Bool(_) => {}
             Json::String(text) => {
-                if let Some(meaning) = meaning() {
-                    self.add_labeled(text, meaning, found);
-                }
+                let _ = meaning().map(|meaning| self.add_labeled(text, meaning, found));
                 self.text(text, found);
             }
             Json::Number(number) => {
-                if let Some(meaning) = meaning() {
-                    self.add_labeled(&number.to_string(), meaning, found);
-                }
+                let _ = meaning().map(|meaning| self.add_labeled(&number.to_string(), meaning, found));
                 let may_be_card = match number {
                     Number::Integer(value) => *value >= 1_000_000_000_000,
                     Number::Wide(..) => true,
@@ -310,27 +331,24 @@ impl Recogniser {
         }
     }
 
-    /// Adds the category of a scalar by its key.
-    fn add_labeled(&self, text: &str, meaning: KeyMeaning, found: &mut PersonalData) {
+    /// Adds the category of a scalar by its key. Returns the person that it identifies, if it has the category.
+    fn add_labeled(&self, text: &str, meaning: KeyMeaning, found: &mut PersonalData) -> Option<Option<Text>> {
         let text = text.trim();
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         if is_placeholder(text) || digits < usize::from(meaning.digits) {
-            return;
+            return None;
         }
         if meaning.category == Builtin::Address as u16 && is_machine_address(text) {
-            return;
+            return None;
         }
         if let Some(name) = self.names.get(usize::from(meaning.category)) {
             found.add_category(name);
         }
-        if self.custom.identifies(meaning.category) {
-            found.add_subject(normalize_value(meaning.category, text));
-        }
-        if meaning.category == Builtin::Phone as u16
-            && let Some(phone) = phone::normalize(&fold::fold(text, false).text)
-        {
-            found.add_subject(phone);
-        }
+        let is_phone = meaning.category == Builtin::Phone as u16;
+        let phone = if is_phone { phone::normalize(&fold::fold(text, false).text) } else { None };
+        let value = self.custom.identifies(meaning.category).then(|| normalize_value(meaning.category, text));
+        value.iter().chain(&phone).for_each(|subject| found.add_subject(subject.clone()));
+        Some(phone.or(value))
     }
 
     /// Returns the category that a key names, below another key.

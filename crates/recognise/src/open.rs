@@ -14,7 +14,7 @@ use super::email::{AT_WORDS, DOT_WORDS, is_closing, is_local, is_opening};
 use super::finder::Finder;
 use super::scan::{Glance, word_key};
 use super::street::{NAMED_ENDINGS, POST_OFFICES, STREET_ENDINGS};
-use super::{PersonalData, Recogniser, date, email, encoded, fold};
+use super::{PersonalData, Recogniser, date, email, encoded, fold, member};
 
 /// The most bytes of a word that a search reads back over: the part before the `@` of a mailbox.
 const MAX_WORD_BYTES: usize = 64;
@@ -56,6 +56,13 @@ impl Recogniser {
             }
         } else {
             open = open.min(OpenSearch::new(self, whole).find(false));
+        }
+        // The value of a key is found when it is complete, and so is JSON within it.
+        if member::may_have_members(text)
+            && let Some((start, key, parent)) = member::find_open_member(text)
+            && (self.keys.meaning(&key, &parent).is_some() || text[start..].contains('\\'))
+        {
+            open = open.min(start);
         }
         // A policy's pattern is about the original, too.
         open.min(self.custom.open_patterns.open_from(text))

@@ -23,10 +23,11 @@ const WEAKLY_ANNOUNCED_DIGITS: Range<usize> = 8..14;
 
 /// Returns the number after a plus, from its first digit.
 pub(super) fn find_international(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
-    let (first, _) = read_digits(bytes, start, MAX_DIGITS)?;
+    let (first, _) = read_digits(bytes, start, MAX_DIGITS, ZeroInBrackets::Skipped)?;
     let country = find_country(&first)?;
     let has_zero = country.has_trunk_zero && first.as_bytes().get(country.code) == Some(&b'0');
-    let (digits, end) = read_digits(bytes, start, country.code + country.most + usize::from(has_zero))?;
+    let brackets = if country.keeps_zero { ZeroInBrackets::Dialed } else { ZeroInBrackets::Skipped };
+    let (digits, end) = read_digits(bytes, start, country.code + country.most + usize::from(has_zero), brackets)?;
     let (code, rest) = digits.split_at_checked(country.code)?;
     let rest = if has_zero { rest.get(1..)? } else { rest };
     let end = skip_extension(bytes, end);
@@ -46,20 +47,42 @@ pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
     if is_date(bytes, start) {
         return None;
     }
-    let (digits, end) = read_digits(bytes, start, MAX_DIGITS)?;
+    let (digits, end) = read_digits(bytes, start, MAX_DIGITS, ZeroInBrackets::Skipped)?;
     let end = skip_extension(bytes, end);
     if !matches!(digits.len(), 7..=MAX_DIGITS) || is_alnum(byte_at(bytes, end)) {
         return None;
     }
-    let name = match digits.strip_prefix("00") {
-        Some(rest) if find_country(rest).is_some() => format!("+{rest}"),
-        _ if digits.len() == 10 && is_american(digits.as_bytes()) => format!("+1{digits}"),
-        _ if digits.len() == 11 && digits.starts_with('1') && is_american(&digits.as_bytes()[1..]) => {
-            format!("+{digits}")
-        }
+    if digits.starts_with("00")
+        && let Some(phone) = find_international(bytes, start + 2)
+    {
+        return Some(Phone { range: start..phone.range.end, confidence: Confidence::Medium, ..phone });
+    }
+    let name = match find_american_groups(bytes, start) {
+        Some(rest) if digits.ends_with(&rest) => format!("+1{rest}"),
         _ => digits,
     };
     Some(Phone { range: start..end, name: Text::from(name), confidence: Confidence::Medium })
+}
+
+/// Returns the ten digits of a North American number, by its groups: `555-234-5678`, `(555) 234 5678`, `1 555 234 5678`.
+/// Ten digits in other groups, or in none, are those of many countries.
+fn find_american_groups(bytes: Bytes<'_>, start: usize) -> Option<String> {
+    let mut groups: Vec<&[u8]> = Vec::new();
+    let mut place = start;
+    while groups.len() < 5 {
+        let end = run_end(bytes, place, MAX_DIGITS, |byte| byte.is_ascii_digit());
+        let group = bytes.all().get(place..end).filter(|group| !group.is_empty());
+        let Some(group) = group else { break };
+        groups.push(group);
+        place = run_end(bytes, end, 2, |byte| matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'/'));
+        if place == end {
+            break;
+        }
+    }
+    let groups = if groups.first() == Some(&&b"1"[..]) { &groups[1..] } else { &groups[..] };
+    let digits = groups.concat();
+    let fits = groups.iter().map(|group| group.len()).eq([3, 3, 4]) && is_american(&digits);
+    fits.then(|| String::from_utf8_lossy(&digits).into_owned())
 }
 
 /// Whether the number that starts here is a date. Of pairs with blanks in between, more than three are none.
@@ -73,7 +96,7 @@ fn is_date(bytes: Bytes<'_>, start: usize) -> bool {
 /// Returns the number that a weak word announced: one for a call or for any number. It must look like one that is
 /// dialed: a zero in front, the shape of a North American number, or three groups and more.
 pub(super) fn find_weakly_announced(bytes: Bytes<'_>, start: usize) -> Option<Phone> {
-    let (digits, _) = read_digits(bytes, start, MAX_DIGITS)?;
+    let (digits, _) = read_digits(bytes, start, MAX_DIGITS, ZeroInBrackets::Skipped)?;
     let groups = Groups::read(bytes, start);
     // The largest numbers of 32 bits have the shape of North American ones.
     let is_bound = matches!(digits.as_str(), "2147483647" | "2147483648" | "4294967295" | "4294967296");
@@ -181,7 +204,7 @@ pub(super) fn find_in_brackets(bytes: Bytes<'_>, start: usize) -> Option<Phone> 
         return None;
     }
     let is_dialed = byte_at(bytes, start) == b'0' && byte_at(bytes, start + 1) != b'0';
-    let (digits, end) = read_digits(bytes, start, if is_dialed { 12 } else { 10 })?;
+    let (digits, end) = read_digits(bytes, start, if is_dialed { 12 } else { 10 }, ZeroInBrackets::Skipped)?;
     let end = skip_extension(bytes, end);
     if is_alnum(byte_at(bytes, end)) {
         return None;
@@ -200,9 +223,17 @@ pub(super) fn normalize(text: &str) -> Option<Text> {
     find_announced(text.into(), start).map(|phone| phone.name)
 }
 
-/// Reads at most so many digits with their separators; returns them and where they end. `(0)` within a number is
-/// dialed only by those who leave the country code out, and is skipped.
-fn read_digits(bytes: Bytes<'_>, start: usize, most: usize) -> Option<(String, usize)> {
+/// What `(0)` within a number means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ZeroInBrackets {
+    /// It is dialed only if the country code is left out.
+    Skipped,
+    /// It belongs to the number.
+    Dialed,
+}
+
+/// Reads at most so many digits with their separators; returns them and where they end.
+fn read_digits(bytes: Bytes<'_>, start: usize, most: usize, zero: ZeroInBrackets) -> Option<(String, usize)> {
     let mut digits = String::new();
     let (mut place, mut end, mut separators) = (start, start, 0);
     while digits.len() < most {
@@ -213,6 +244,9 @@ fn read_digits(bytes: Bytes<'_>, start: usize, most: usize) -> Option<(String, u
                 separators = 0;
             }
             b'(' if !digits.is_empty() && separators < 2 && starts_with_at(bytes, place, "(0)") => {
+                if zero == ZeroInBrackets::Dialed {
+                    digits.push('0');
+                }
                 place += 2;
                 separators = 0;
             }

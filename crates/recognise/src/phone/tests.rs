@@ -31,7 +31,26 @@ fn phone_zero_after_country_is_dropped() {
         assert_eq!(name(find_international(text.into(), 1)).as_deref(), Some("+491701234567"), "{text}");
     }
     // In Italy the zero belongs to the number.
-    assert_eq!(name(find_international("+39 06 1234567".into(), 1)).as_deref(), Some("+39061234567"));
+    for text in ["+39 06 1234567", "+39 (0)6 1234567", "0039 06 1234567", "0039 (0)6/1234567"] {
+        assert_eq!(name(find_announced(text.into(), 0)).as_deref(), Some("+39061234567"), "{text}");
+    }
+}
+
+#[test]
+fn phone_country_is_known_by_groups_only() {
+    for text in ["646 555 0182", "646-555-0182", "(646) 555-0182", "1 646 555 0182", "1-646-555-0182"] {
+        let start = usize::from(text.starts_with('('));
+        assert_eq!(name(find_announced(text.into(), start)).as_deref(), Some("+16465550182"), "{text}");
+    }
+    for (text, wanted) in [
+        ("138 1234 5678", "13812345678"),
+        ("13812345678", "13812345678"),
+        ("98765 43210", "9876543210"),
+        ("9876543210", "9876543210"),
+        ("532 123 45 67", "5321234567"),
+    ] {
+        assert_eq!(name(find_announced(text.into(), 0)).as_deref(), Some(wanted), "{text}");
+    }
 }
 
 #[test]

@@ -45,6 +45,36 @@ fn identifier_spellings_have_one_form() {
 }
 
 #[test]
+fn identifier_of_mailbox_keeps_its_letters() {
+    for (text, subject) in [
+        ("Write to Info@Müller.de today", "info@müller.de"),
+        ("Write to info@xn--mller-kva.de today", "info@müller.de"),
+        ("Write to info@m%C3%BCller.de today", "info@müller.de"),
+        ("Write to info@muller.de today", "info@muller.de"),
+        ("Пишите на user@почта.рф.", "user@почта.рф"),
+        ("Пишите на иван@почта.рф.", "иван@почта.рф"),
+        ("γράψε στο nikos@παράδειγμα.ελ.", "nikos@παράδειγμα.ελ"),
+        ("请写信到ann@example.com谢谢", "ann@example.com"),
+        (r#"{"b":"{\"c\":\"x\\nann@example.org\"}"}"#, "ann@example.org"),
+    ] {
+        assert_eq!(found(text).subjects, [subject], "{text}");
+        assert_eq!(normalize_identifier(subject), subject);
+    }
+}
+
+#[test]
+fn identifier_of_phone_without_country_is_digits() {
+    for (text, subject) in [
+        ("Li Wei's mobile: 138 1234 5678", "13812345678"),
+        ("phone: 98765 43210", "9876543210"),
+        ("Call +39 (0)6 6982 1234", "+390669821234"),
+        ("Call 0039 06 69821234", "+390669821234"),
+    ] {
+        assert_eq!(found(text).subjects, [subject], "{text}");
+    }
+}
+
+#[test]
 fn identifier_of_phone_is_subject() {
     for text in ["Call me: +49 170 1234567.", "tel +49(0)170/1234567", "Reach Nora on 0049 170 123 4567 today"] {
         assert_eq!(found(text).subjects, ["+491701234567"], "{text}");

@@ -3,7 +3,7 @@
 use lictor_json::parse_str;
 use lictor_recognise::PersonalData;
 
-use super::{BUILTIN, expect_none};
+use super::{BUILTIN, expect_none, found as found_in_text};
 
 fn found(json: &str) -> PersonalData {
     let mut found = PersonalData::default();
@@ -48,6 +48,30 @@ fn json_key_names_category() {
         let categories = found(json).categories.join(" ");
         (categories != wanted).then(|| format!("{json} carries `{wanted}`; found `{categories}`"))
     }));
+}
+
+#[test]
+fn json_key_names_category_in_text() {
+    let cases = [
+        (r#"{"street":"Lindenhof 3"}"#, "address"),
+        (r#"{"user":{"shipping_address":{"line1":"Lindenhof"}}}"#, "address"),
+        (r#"{"licenseNumber":"D1234562","diagnosis":"melancholia"}"#, "gov_id health"),
+        (r#"{"national_id": "AB-77-1"}"#, "gov_id"),
+        (r#"[{"id":1,"dob":"the fifth"},{"id":2}]"#, "dob"),
+        (r#"{"body":"{\"street\":\"Lindenhof\"}"}"#, "address"),
+        (r#"200 OK: {"street": "Lindenhof", "x": "cut"#, "address"),
+        ("{'street': 'Lindenhof'}", "address"),
+        (r#"{"street":"","email":"n/a","street_count":3}"#, ""),
+    ];
+    expect_none(cases.into_iter().filter_map(|(text, wanted)| {
+        let categories = found_in_text(text).categories.join(" ");
+        (categories != wanted).then(|| format!("{text} carries `{wanted}`; found `{categories}`"))
+    }));
+    let text = r#"{"id":7,"street":"Lindenhof 3"}"#;
+    let spans = BUILTIN.spans(text);
+    assert!(spans.iter().any(|span| &text[span.range.clone()] == "Lindenhof 3"), "{spans:?}");
+    let open = r#"{"id":7,"street":"Lindenh"#;
+    assert_eq!(&open[BUILTIN.open_from(open)..], "Lindenh");
 }
 
 #[test]
