@@ -3,10 +3,11 @@
 use lictor_policy::{Mode, Policy, Property, Response};
 
 /// Built-in facts that the words of an assistant's text may make true.
-const OF_TEXTS: [&str; 9] = [
+const OF_TEXTS: [&str; 10] = [
     "assistant_message",
     "processes",
     "carries",
+    "carries_secret",
     "necessary",
     "special",
     "discloses",
@@ -57,6 +58,7 @@ mod tests {
         assert!(!holds(""));
         assert!(!holds("properties: [{id: a, formula: 'always !tool_call(\"x\")', respond: block}]"));
         assert!(holds("properties: [{id: a, formula: 'always !discloses(_)', respond: redact}]"));
+        assert!(holds("properties: [{id: a, formula: 'always !carries_secret(_)', respond: redact}]"));
         assert!(!holds("properties: [{id: a, formula: 'always !discloses(_)', respond: warn, unknown: observe}]"));
         assert!(!holds("properties: [{id: a, formula: 'always !discloses(_)', respond: redact, mode: shadow}]"));
         let fact = |on: &str| {

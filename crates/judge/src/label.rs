@@ -16,6 +16,7 @@ mod purpose_words;
 mod reach;
 mod record;
 mod record_plan;
+mod secret;
 mod sketch;
 mod tool;
 mod values;
@@ -122,6 +123,7 @@ impl Labeler {
         let subjects = if recorded.is_empty() { annotations.subjects } else { &others };
         let annotations = Annotations { subjects, ..annotations };
         data(plan, event, annotations, values, labels);
+        secret::label_secrets(plan.wants.carries_secret, event, values, labels);
         requested_erasure(plan, event, values, labels);
         let requests = plan.purpose_words.find_requested(event);
         if let Some(from) = plan.wants.purpose_from {

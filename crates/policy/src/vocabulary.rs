@@ -78,6 +78,7 @@ const BUILTINS: &[Builtin] = &[
     fact("carries", &["category"], "the event carries this category of personal data: given with it, or recognised"),
     fact("necessary", &["category"], "the event carries this category, and one of its purposes needs it"),
     fact("special", &["category"], "the event carries this category, and it is a special one (GDPR Art. 9)"),
+    fact("carries_secret", &["kind"], "the event holds an `api_key`, a `token`, a `private_key` or a `password`"),
     fact("discloses", &["person"], "what the agent or its tools say contains an identifier of this person"),
     fact("subject", &["person"], "the event states that it is about this person, who is not only recognised in it"),
     fact("retained", &[], "the event serves only purposes that survive an erasure"),

@@ -74,7 +74,7 @@ impl Cue {
 
 /// The phrases of every cue, in lower case and without accents, with commas in between.
 pub(super) const PHRASES: &[(Cue, &str)] = &[
-    (Cue::Dot, "dot, punkt, punto"),
+    (Cue::Dot, "dot, punkt, punto, point"),
     (
         Cue::Order,
         "order, orders, orderid, ordernumber, orderno, purchase order, invoice, invoices, invoiceid, \
@@ -92,7 +92,7 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
         Cue::Birth,
         "birth, birthdate, birthday, dateofbirth, dob, birthdates, bday, geburtsdatum, geburtstag, naissance, \
          datenaissance, anniversaire, nacimiento, cumpleanos, nascita, nascimento, geboortedatum, geboorte, \
-         urodzenia, fodelsedatum, fodselsdato, fodselsdag, syntymaaika, narozeni, dogum tarihi",
+         urodzenia, fecha de nac, fec nac, ddn, date de naiss, data nasc, fodelsedatum, fodselsdato, fodselsdag, syntymaaika, narozeni, dogum tarihi",
     ),
     (
         Cue::Born,
@@ -105,7 +105,9 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
          msisdn, call me, call us, call him, call her, call them, text me, reach me, reached at, contact me, \
          contact number, ring me, telefon, telefonnummer, handy, handynummer, mobil, mobilnummer, rufnummer, \
          portable, telefono, movil, celular, cellulare, telefoon, telefoonnummer, mobiel, telemovel, komorka, \
-         puhelin",
+         puhelin, gsm, tlf, tlfn, tlf nr, tfno, telefonnr, mobilnr, mobiltelefon, gsm nummer, nr telefonu, \
+         numer telefonu, mobiele nummer, cep telefonu, ring mig, ring meg, ring til mig, llamame, llameme, chiamami, \
+         appelle moi, appelez moi, ruf mich an, bel me, zadzwon do mnie, me liga, me ligue, ligue para",
     ),
     (
         Cue::Call,
@@ -140,11 +142,17 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
          driver s license, driver licence, drivers licence, driver s licence, driving license, driving licence, \
          fuhrerschein, fuhrerscheinnummer, permis de conduire, rijbewijs, dni, nie, nif, nino, codice fiscale, \
          curp, personnummer, cedula, rodne cislo, steuernummer, tax id, taxid, tax identification, taxpayer id, \
-         vat id",
+         vat id, sozialversicherungsnummer, rentenversicherungsnummer, svnr, ahv, ahv nr, ahv nummer, numero avs, \
+         pan card, pan number, permanent account number, voter id, epic number, cpr, cpr nummer, cpr number, tfn, \
+         tax file number, utr, unique taxpayer reference, rut, cnh, titulo de eleitor, rijksregisternummer, \
+         registre national, henkilotunnus, hetu, kennitala, nric, mykad, cnp, jmbg, oib, amka, egn, \
+         numer dowodu, prawo jazdy, korkort, korkortsnummer, fodselsnummer, carta de conducao, licencia de conducir, \
+         permiso de conducir, patente di guida, cartao de cidadao, kimlik no, resident registration number, \
+         driving licence number, driver license number, residence permit, aufenthaltstitel",
     ),
     (
         Cue::NineDigits,
-        "ssn, ssns, social security, socialsecurity, itin, social insurance, bsn, burgerservicenummer, sofinummer",
+        "ssn, ssns, social security, socialsecurity, itin, social insurance, sin, bsn, burgerservicenummer, sofinummer",
     ),
     (
         Cue::ElevenDigits,
@@ -179,9 +187,20 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
 
 /// Phrases in other scripts, for texts that are not all ASCII after folding.
 pub(super) const NON_LATIN_PHRASES: &[(Cue, &str)] = &[
-    (Cue::Birth, "дата рождения, родился, родилась, 出生日期, 生年月日, 생년월일, تاريخ الميلاد, ημερομηνία γέννησης"),
-    (Cue::Phone, "телефон, 电话, 手机, 電話, 전화번호, هاتف, τηλέφωνο"),
-    (Cue::Document, "паспорт, 护照, 身份证, パスポート, 여권"),
+    (
+        Cue::Birth,
+        "дата рождения, дата народження, родился, родилась, 出生日期, 生年月日, 생년월일, تاريخ الميلاد, ημερομηνία γέννησης",
+    ),
+    (
+        Cue::Phone,
+        "телефон, звоните, позвоните, 电话, 电话号码, 手机, 手机号, 手机号码, 電話, 電話番号, 携帯, 携帯番号, 전화번호, 휴대폰, هاتف, \
+         رقم الهاتف, اتصل بي على, جوال, τηλέφωνο, फोन नंबर, मोबाइल नंबर",
+    ),
+    (
+        Cue::Document,
+        "паспорт, снилс, инн, 护照, 护照号, 身份证, 身份证号, 身份证号码, パスポート, パスポート番号, マイナンバー, 여권, 여권번호, \
+         주민등록번호, رقم الهوية, رقم الجواز, आधार संख्या",
+    ),
     (Cue::Order, "заказ, 订单, 注文番号, 주문번호"),
     (Cue::Card, "номер карты, 卡号, カード番号"),
     (Cue::Term(HEALTH), "диабет, беременна, гипертония, 糖尿病, 癌症, 怀孕, 妊娠, 당뇨병, السكري, διαβήτη"),

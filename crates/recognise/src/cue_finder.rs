@@ -18,6 +18,9 @@ impl Finder<'_> {
         let after = |fillers: u16| skip_gap(bytes, place.end, fillers, 0);
         match cue {
             Cue::Term(category) => {
+                if category == Builtin::Health as u16 && is_figurative(bytes, place.end) {
+                    return;
+                }
                 // A word of the policy is what the policy says; of our own, some have other meanings.
                 let is_own = usize::from(category) >= BUILTIN_CATEGORIES.len();
                 let confidence = if is_own { Confidence::High } else { Confidence::Medium };
@@ -123,12 +126,10 @@ impl Finder<'_> {
             }
             Cue::NineDigits => {
                 let start = after(DOCUMENT).end;
-                self.add_if_ended(
-                    Builtin::GovId,
-                    start,
-                    government_id::find_announced_digits(bytes, start, &[9]),
-                    Confidence::Medium,
-                );
+                if let Some(end) = government_id::find_announced_digits(bytes, start, &[9]) {
+                    // Its groups may look like those of a phone number.
+                    self.add_covering(Builtin::GovId, start..end, Confidence::Medium);
+                }
             }
             Cue::ElevenDigits => {
                 let start = after(DOCUMENT).end;
@@ -222,6 +223,17 @@ impl Finder<'_> {
             Confidence::Medium,
         );
     }
+}
+
+/// Whether a word for a condition is a figure of speech: `migraine-inducing`, `schizophrenic API`.
+fn is_figurative(bytes: Bytes<'_>, end: usize) -> bool {
+    const THINGS: &[&str] = &["api", "apis", "code", "codebase", "software", "design", "config", "zodiac"];
+    if ["-inducing", "-like"].iter().any(|part| starts_with_at(bytes, end, part)) {
+        return true;
+    }
+    let next = run_end(bytes, end, 1, |byte| byte == b' ');
+    let following = run_end(bytes, next, 12, |byte| byte.is_ascii_alphabetic());
+    next > end && is_one_of(&bytes[next..following], THINGS)
 }
 
 /// Returns the word before a position.

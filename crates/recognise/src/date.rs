@@ -1,12 +1,12 @@
 //! Dates as people write them: digits in three orders, months in several languages.
 
-use super::bytes::{Bytes, byte_at, run_end};
+use super::bytes::{Bytes, byte_at, run_end, run_start};
 use super::check::parse_digits;
 
 /// Returns the end of the date that starts here.
 pub(super) fn find_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     if byte_at(bytes, start).is_ascii_digit() {
-        find_day_first_date(bytes, start)
+        find_day_first_date(bytes, start).or_else(|| find_signed_date(bytes, start))
     } else {
         find_month_first_date(bytes, start)
     }
@@ -36,6 +36,23 @@ pub(super) fn find_numeric_date(bytes: Bytes<'_>, start: usize) -> Option<usize>
     // A time may follow directly, `1990-04-05T00:00`, but no fourth number.
     let continues = byte_at(bytes, third_end) == mark && byte_at(bytes, third_end + 1).is_ascii_digit() && mark != b' ';
     (fits && !continues).then_some(third_end)
+}
+
+/// Returns the end of a date with signs for year, month and day: `1990年5月3日`, `1990년 5월 3일`.
+fn find_signed_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {
+    let mut place = start;
+    let mut parts = [&[][..]; 3];
+    for (part, signs) in parts.iter_mut().zip([["年", "년"], ["月", "월"], ["日", "일"]]) {
+        let (digits, end) = read_digits(bytes, place)?;
+        let sign = bytes.part(end..end + 3)?;
+        if !signs.iter().any(|known| known.as_bytes() == sign) {
+            return None;
+        }
+        *part = digits;
+        place = run_end(bytes, end + 3, 1, |byte| byte == b' ');
+    }
+    let end = run_start(bytes, place, 1, |byte| byte == b' ');
+    (parts[0].len() == 4 && is_day(parts[0], parts[1], parts[2])).then_some(end)
 }
 
 fn find_day_first_date(bytes: Bytes<'_>, start: usize) -> Option<usize> {

@@ -27,9 +27,15 @@ const MAX_LOCAL_BYTES: usize = 64;
 const MAX_DOMAIN_BYTES: usize = 253;
 
 /// Words for the `@`.
-pub(super) const AT_WORDS: [&str; 3] = ["at", "arroba", "chiocciola"];
+pub(super) const AT_WORDS: [&str; 4] = ["at", "arroba", "chiocciola", "arobase"];
 /// Words for a point.
-pub(super) const DOT_WORDS: [&str; 3] = ["dot", "punkt", "punto"];
+pub(super) const DOT_WORDS: [&str; 4] = ["dot", "punkt", "punto", "point"];
+
+/// Words of a sentence about a site that come before a word for the `@`: `look at example dot com`.
+const NO_LOCAL: &str = "\
+    look looks looked looking work works worked working am is are was were be see live lives shop meet stay \
+    available found find visit me us him them it here there site website page blog docs employee engineer developer \
+    manager people team friends job start hosted online register sign read more";
 
 /// Returns the address around an `@`.
 pub(super) fn find_around_sign(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
@@ -99,6 +105,11 @@ pub(super) fn find_around_dot(bytes: Bytes<'_>, dot: usize) -> Option<Mailbox> {
     if word_end == label || !is_blank(byte_before(bytes, word_start, 1)) {
         return None;
     }
+    let before = run_start(bytes, word_start, 2, is_blank);
+    let local = &bytes[run_start(bytes, before, MAX_LOCAL_BYTES, is_local)..before];
+    if NO_LOCAL.split(' ').any(|word| word.as_bytes().eq_ignore_ascii_case(local)) {
+        return None;
+    }
     let mut mailbox = find_around_word(bytes, word_start..word_end, true)?;
     // `alice dot smith at`: the part before may be written out, too.
     while let Some((start, label)) = find_label_before_dot(bytes, mailbox.range.start) {
@@ -130,10 +141,8 @@ pub(super) fn find_bracketed_at(bytes: Bytes<'_>) -> impl Iterator<Item = Range<
 /// Returns the bracketed `at` whose bracket opens here.
 pub(super) fn read_bracketed_at(bytes: Bytes<'_>, open: usize) -> Option<Range<usize>> {
     let word = run_end(bytes, open + 1, 2, is_blank);
-    if !starts_with_at(bytes, word, "at") {
-        return None;
-    }
-    let close = run_end(bytes, word + 2, 2, is_blank);
+    let at = AT_WORDS.into_iter().find(|at| starts_with_at(bytes, word, at))?;
+    let close = run_end(bytes, word + at.len(), 2, is_blank);
     is_closing(byte_at(bytes, close)).then_some(open..close + 1)
 }
 
@@ -337,7 +346,7 @@ fn skip_point(bytes: Bytes<'_>, place: usize, loose: bool) -> Option<usize> {
         + match byte_at(bytes, word) {
             b'.' => 1,
             _ if starts_with_at(bytes, word, "dot") => 3,
-            _ if starts_with_at(bytes, word, "punkt") || starts_with_at(bytes, word, "punto") => 5,
+            _ if ["punkt", "punto", "point"].iter().any(|point| starts_with_at(bytes, word, point)) => 5,
             _ => return None,
         };
     let next = run_end(bytes, word_end, 3, |byte| is_closing(byte) || is_blank(byte));

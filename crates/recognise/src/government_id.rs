@@ -171,12 +171,14 @@ pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<usize> {
     }
     let mut count = 0;
     let mut digits = 0;
+    let mut has_small = false;
     let (mut place, mut end) = (start, start);
     while count < 20 {
         let byte = byte_at(bytes, place);
         if is_alnum(byte) {
             count += 1;
             digits += usize::from(byte.is_ascii_digit());
+            has_small |= byte.is_ascii_lowercase();
             end = place + 1;
         } else if !(matches!(byte, b' ' | b'-' | b'.' | b'/') && place - end < 1 && continues_number(bytes, place + 1))
         {
@@ -184,7 +186,9 @@ pub(super) fn find_announced(bytes: Bytes<'_>, start: usize) -> Option<usize> {
         }
         place += 1;
     }
-    (matches!(count, 5..=18) && digits >= 4 && digits * 2 >= count).then_some(end)
+    // Some ids are mostly letters, all of them capitals: `GOMC900514HDFNRR09`.
+    let is_lettered = count >= 8 && !has_small;
+    (matches!(count, 5..=18) && digits >= 4 && (digits * 2 >= count || is_lettered)).then_some(end)
 }
 
 /// Whether the next group of an announced number has a digit, or is its last letter.

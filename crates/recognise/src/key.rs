@@ -35,7 +35,7 @@ const KEYS: &[(Builtin, u8, &str)] = &[
         0,
         "phone phones phone_number phone_numbers phonenumber phone_no telephone telephone_number telefon \
          telefonnummer telefono mobile_number mobile_phone mobile_no cell_phone cellphone contact_number \
-         fax_number msisdn whatsapp_number phone_value",
+         fax_number msisdn whatsapp_number phone_value callback_number",
     ),
     (Builtin::Phone, 5, "mobile cell tel fax handy whatsapp"),
     (
@@ -168,6 +168,10 @@ impl Keys {
         }
         let mut buffer = [0; MAX_KEY_BYTES];
         let name = split_words(key, &mut buffer, 0);
+        // `num_emails` is how many there are.
+        if ["num_", "n_", "number_of_", "count_", "count_of_", "total_"].iter().any(|count| name.starts_with(count)) {
+            return None;
+        }
         if let Some(meaning) = self.find_longest_end(name) {
             return meaning;
         }

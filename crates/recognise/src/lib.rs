@@ -7,10 +7,10 @@
 //! | `address` | number and street in English, French, German, Dutch, Spanish, Italian and Portuguese shapes; boxes at the post office; postal codes next to a word for one |
 //! | `dob` | a date, in many spellings, next to a word for birth in a dozen languages |
 //! | `email` | addresses of mailboxes, also with `[at]`, `dot`, or blanks in between, or backwards |
-//! | `gov_id` | US SSN and ITIN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and others next to their names |
+//! | `gov_id` | US SSN and ITIN, UK NINO, Spanish DNI and NIE, Italian codice fiscale, French NIR, Brazilian CPF by shape and check digits; these and passports, BSN, PESEL, Steuer-ID, Aadhaar and those of some forty countries next to their names |
 //! | `health` | some five hundred conditions, treatments and medicines; ICD-10 codes and numbers of patients next to a word for one |
 //! | `iban` | accounts by country, length and check digits; next to the word by shape |
-//! | `ip_address` | public addresses of machines |
+//! | `ip_address` | public addresses of machines, also of IPv4 within IPv6 |
 //! | `order_id` | ids of orders, bookings, tickets, invoices next to a word for one; `#A-7421` |
 //! | `payment` | numbers of cards by network, length and check digit, next to a word by length or check digit; their codes and last digits next to a word |
 //! | `phone` | `+` or `00` and a country; North American shapes; national shapes with a zero in front; others next to a word; with extensions |
@@ -19,12 +19,15 @@
 //! policy adds its own categories, by regular expression or by words. In JSON a key names the category of its value, also
 //! where the JSON is a text or a part of one.
 //!
-//! Texts are read as a person reads them: escapes of URLs, HTML and JSON are decoded once; characters that are drawn as
-//! nothing are dropped, and text that is hidden in them is read; look-alikes, accents and digits of other scripts
-//! become ASCII; long words of base64 or hexadecimal are decoded once. Places are given in the original text.
+//! Texts are read as a person reads them: escapes of URLs and HTML are decoded once, those of JSON also within JSON;
+//! characters that are drawn as nothing are dropped, and text that is hidden in them is read; look-alikes, accents and
+//! digits of other scripts become ASCII; long words of base64 or hexadecimal are decoded once. Places are given in the
+//! original text.
 //!
 //! Every finding has a [`Confidence`], and the person that it identifies. Mailboxes and phone numbers identify persons;
 //! values of other categories do so if the policy says so. [`normalize_identifier`] gives each identifier one spelling.
+//!
+//! Secrets, such as keys and passwords, are no personal data: [`find_secrets`] finds them.
 //!
 //! Names of persons are found next to a word that announces one, and only by [`find_names`].
 //!
@@ -78,6 +81,7 @@ mod order;
 mod phone;
 mod reading;
 mod scan;
+mod secret;
 mod street;
 mod vocabulary;
 
@@ -97,6 +101,7 @@ pub use name::find_names;
 pub use open_patterns::OpenPatterns;
 pub use reading::TextReadings;
 use scan::Glance;
+pub use secret::{SecretKind, SecretSpan, find_secrets};
 
 /// The names of the built-in categories.
 pub const BUILTIN_CATEGORIES: [&str; 10] =
@@ -394,8 +399,26 @@ fn build_lexicon(custom: &CustomCategories) -> Lexicon {
 
 /// Whether a value is a placeholder for none.
 fn is_placeholder(text: &str) -> bool {
-    const NONE: &[&str] =
-        &["", "-", "--", "n/a", "na", "none", "null", "nil", "unknown", "undefined", "?", "tbd", "[redacted]"];
+    const NONE: &[&str] = &[
+        "",
+        "-",
+        "--",
+        "n/a",
+        "na",
+        "none",
+        "null",
+        "nil",
+        "unknown",
+        "undefined",
+        "?",
+        "tbd",
+        "[redacted]",
+        "redacted",
+        "masked",
+        "hidden",
+        "removed",
+        "<redacted>",
+    ];
     bytes::is_one_of(text.as_bytes(), NONE)
 }
 

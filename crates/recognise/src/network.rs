@@ -7,7 +7,10 @@ use super::check;
 
 /// Returns the end of the public address whose first digit is here.
 pub(super) fn find_public_address(bytes: Bytes<'_>, start: usize) -> Option<usize> {
-    if is_alnum(byte_before(bytes, start, 1)) || matches!(byte_before(bytes, start, 1), b'.' | b':' | b'-' | b'_') {
+    // An address of IPv4 may be written within one of IPv6.
+    let is_mapped = ends_with_at(bytes, start, "::ffff:");
+    let before = byte_before(bytes, start, 1);
+    if !is_mapped && (is_alnum(before) || matches!(before, b'.' | b':' | b'-' | b'_')) {
         return None;
     }
     let end = match byte_at(bytes, run_end(bytes, start, 4, |byte| byte.is_ascii_hexdigit())) {
@@ -34,7 +37,8 @@ fn find_ipv4(bytes: Bytes<'_>, start: usize) -> Option<usize> {
         place = end;
     }
     let continues = byte_at(bytes, place) == b'.' && byte_at(bytes, place + 1).is_ascii_digit();
-    (!continues && is_public(Ipv4Addr::from(parts)) && !is_version(bytes, start)).then_some(place)
+    (!continues && is_public(Ipv4Addr::from(parts)) && !is_version(bytes, start) && !is_released(bytes, place))
+        .then_some(place)
 }
 
 fn find_ipv6(bytes: Bytes<'_>, start: usize) -> Option<usize> {
@@ -69,6 +73,14 @@ fn is_version(bytes: Bytes<'_>, start: usize) -> bool {
         .any(|name| end - word == name.len() && ends_with_at(bytes, end, name))
 }
 
+/// Whether a word follows that only versions have: `Tomcat 9.0.85.2 released`.
+fn is_released(bytes: Bytes<'_>, end: usize) -> bool {
+    const WORDS: &[&str] = &["released", "release", "update", "upgrade", "patch", "hotfix", "beta", "changelog"];
+    let next = run_end(bytes, end, 1, |byte| byte == b' ');
+    let following = run_end(bytes, next, 12, |byte| byte.is_ascii_alphabetic());
+    next > end && WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(&bytes[next..following]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +93,7 @@ mod tests {
     #[test]
     fn ip_address_public_is_found() {
         assert_eq!(found("from 203.0.113.7."), Some("203.0.113.7"));
+        assert_eq!(found("from ::ffff:203.0.113.7."), Some("203.0.113.7"));
         assert_eq!(found("http://84.12.9.200:8080/"), Some("84.12.9.200"));
         assert_eq!(found("via 2001:db8:85a3::8a2e:370:7334"), Some("2001:db8:85a3::8a2e:370:7334"));
     }
@@ -100,6 +113,8 @@ mod tests {
             "300.1.1.1",
             "2024-05-20T10:30:00",
             "v84.12.9.200",
+            "Tomcat 9.0.85.2 released",
+            "::ffff:10.0.0.1",
         ] {
             assert_eq!(found(text), None, "{text}");
         }

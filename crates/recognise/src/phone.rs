@@ -190,6 +190,11 @@ fn count_national_groups(groups: &Groups) -> Option<usize> {
 /// Returns a number in groups whose first starts with `00` and the code of a country.
 fn find_double_zero(bytes: Bytes<'_>, start: usize, groups: &Groups) -> Option<Phone> {
     let head = groups.digits(1);
+    // `00 44 161 496 0345`
+    if head == b"00" && groups.count() > 2 && groups.mark(0) == b' ' {
+        let phone = find_international(bytes, groups.end(1) + 1)?;
+        return Some(Phone { range: start..phone.range.end, confidence: Confidence::Medium, ..phone });
+    }
     if !(head.starts_with(b"00") && matches!(head.len(), 3..=5) && head.get(2) != Some(&b'0') && groups.count() > 1) {
         return None;
     }

@@ -23,7 +23,7 @@ pub(super) fn find_around_number(bytes: Bytes<'_>, start: usize, end: usize) -> 
         return None;
     }
     match byte_at(bytes, end) {
-        b' ' | b',' | b'-' | b'a'..=b'z' | b'A'..=b'Z'
+        b' ' | b',' | b'-' | b'/' | b'a'..=b'z' | b'A'..=b'Z'
             if !matches!(byte_before(bytes, start, 1), b'$' | b'.' | b'#' | b':') =>
         {
             if let Some(range) = find_after_number(bytes, start, end) {
@@ -93,11 +93,11 @@ fn starts_french_name(bytes: Bytes<'_>, end: usize) -> bool {
             || is_one_of(word, &["l", "d"]) && byte_at(bytes, word_end) == b'\'')
 }
 
-/// Skips the letter or the second number of a house: `12a`, `12 B`, `12-14`.
+/// Skips the letter or the second number of a house: `12a`, `12 B`, `12-14`, `7/18`.
 fn skip_house_number(bytes: Bytes<'_>, end: usize) -> Option<usize> {
     match byte_at(bytes, end) {
         b' ' | b',' => Some(end),
-        b'-' => {
+        b'-' | b'/' => {
             let second = run_end(bytes, end + 1, 5, |byte| byte.is_ascii_digit());
             (second > end + 1 && byte_at(bytes, second) == b' ').then_some(second)
         }
@@ -109,7 +109,8 @@ fn skip_house_number(bytes: Bytes<'_>, end: usize) -> Option<usize> {
 /// Returns a street before its number: `Hauptstraße 5`, `Berliner Allee 10a`, `Kerkstraat 12`.
 fn find_before_number(bytes: Bytes<'_>, start: usize, end: usize) -> Option<Range<usize>> {
     let word_end = run_start(bytes, start, 2, |byte| matches!(byte, b' ' | b','));
-    if word_end == start || end - start > 4 || !is_house_number(bytes, end) {
+    let house_end = skip_flat_numbers(bytes, end);
+    if word_end == start || end - start > 4 || !is_house_number(bytes, house_end) {
         return None;
     }
     let word_start = run_start(bytes, word_end, 32, |byte| {
@@ -173,8 +174,21 @@ fn find_before_number(bytes: Bytes<'_>, start: usize, end: usize) -> Option<Rang
     } else if word.len() < ending.len() + 3 {
         return None;
     }
-    let letter = usize::from(byte_at(bytes, end).is_ascii_alphabetic());
-    Some(first..extend_to_town(bytes, end + letter))
+    let letter = usize::from(byte_at(bytes, house_end).is_ascii_alphabetic());
+    Some(first..extend_to_town(bytes, house_end + letter))
+}
+
+/// Skips the numbers of a staircase and a flat after that of a house: `18-2`, `63/2/11`.
+fn skip_flat_numbers(bytes: Bytes<'_>, end: usize) -> usize {
+    let mut place = end;
+    for _ in 0..2 {
+        let next = run_end(bytes, place + 1, 4, |byte| byte.is_ascii_digit());
+        if !matches!(byte_at(bytes, place), b'-' | b'/') || !matches!(next - place, 2..=4) {
+            break;
+        }
+        place = next;
+    }
+    place
 }
 
 /// Whether a number can end a street: nothing that makes it an amount, a time, a date follows.

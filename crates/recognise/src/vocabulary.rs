@@ -52,7 +52,7 @@ const WORDS: &[(u16, &str)] = &[
     ),
     (
         PHONE,
-        "at on me us mobile cell home work phone office line or him her them back under sie mich uns bitte unter au le moi nous al en el me il op la",
+        "at on me us mobile cell home work phone office line or him her them back under sie mich uns bitte unter au le moi nous al en el me il op la pa na para no mig meg em",
     ),
     (ORDER, "order booking reservation confirmation ticket invoice with under"),
     (DOCUMENT, "card document issued identity identification insurance security"),

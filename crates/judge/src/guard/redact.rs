@@ -10,7 +10,7 @@ use crate::label::person;
 use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
-use lictor_recognise::{PersonalData, Recogniser};
+use lictor_recognise::{PersonalData, Recogniser, SecretSpan, find_secrets};
 
 /// What must be removed from an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(super) struct Offence {
     categories: BTreeSet<Text>,
     persons: BTreeSet<Text>,
     arguments: BTreeSet<Text>,
+    /// The kinds of secrets.
+    secrets: BTreeSet<Text>,
 }
 
 impl Offence {
@@ -31,6 +33,7 @@ impl Offence {
                 let Some(Value::Text(first)) = fact.values.first() else { continue };
                 match &*fact.name {
                     "carries" | "special" => drop(offence.categories.insert(Text::new(first))),
+                    "carries_secret" => drop(offence.secrets.insert(Text::new(first))),
                     "discloses" => drop(offence.persons.insert(Text::new(first))),
                     "argument" | "argument_from" => drop(offence.arguments.insert(Text::new(first))),
                     _ => {}
@@ -90,8 +93,15 @@ impl Offence {
                 places.extend(found.map(|range| (range, person.clone())));
             }
         }
+        places.extend(self.find_secrets(text).map(|secret| (secret.range, Text::from(secret.kind.name()))));
         places.sort_by_key(|(range, _)| (range.start, range.end));
         places
+    }
+
+    /// Returns the secrets of a text that must be removed.
+    fn find_secrets(&self, text: &str) -> impl Iterator<Item = SecretSpan> {
+        let secrets = if self.secrets.is_empty() { Vec::new() } else { find_secrets(text) };
+        secrets.into_iter().filter(|secret| self.secrets.contains(secret.kind.name()))
     }
 
     /// Returns where the name of a person begins that a text ends within; the length of the text if there is none.
@@ -173,12 +183,26 @@ impl Walk<'_> {
         if self.path.first().is_some_and(|root| root == "args") && self.offence.arguments.contains(&argument) {
             return Some(argument);
         }
-        let category = self.recogniser.category_of_key(member, parent)?;
         let mut alone = Object::new();
         alone.insert(member.clone(), value.clone());
+        if let Some(kind) = self.find_named_secret(&alone, value) {
+            return Some(kind);
+        }
+        let category = self.recogniser.category_of_key(member, parent)?;
         let mut found = PersonalData::default();
         self.recogniser.value(&Json::Object(alone), &mut found);
         (self.offence.categories.contains(category) && found.categories.contains(category)).then(|| category.clone())
+    }
+
+    /// Returns the kind of the secret that a member is because of its key. If the secret is only a part of the value, that
+    /// part is masked.
+    fn find_named_secret(&self, alone: &Object, value: &Json) -> Option<Text> {
+        let text = value.as_str().filter(|_| !self.offence.secrets.is_empty())?;
+        if self.offence.find_secrets(text).next().is_some() {
+            return None;
+        }
+        let written = Json::Object(alone.clone()).to_string();
+        self.offence.find_secrets(&written).next().map(|secret| secret.kind.name().into())
     }
 
     /// Returns the text with its violating parts masked; `None` if there are none.

@@ -111,7 +111,7 @@ macro_rules! wants {
 wants! {
     user_message assistant_message system_message retrieval error session_start session_end tool_definitions
     tool_call tool_result tool_failed effect effect_unknown unparsed call_digest argument argument_from
-    purpose purpose_from declared legitimate processes carries necessary special discloses subject retained
+    purpose purpose_from declared legitimate processes carries carries_secret necessary special discloses subject retained
     consent explicit_consent withdraws erasure erasure_done erasure_requested approval denial handoff
 }
 

@@ -51,8 +51,9 @@ impl TextReach {
         let mut reach = TextReach {
             data: data || OF_DATA.iter().any(|name| names.contains(*name)),
             may_excuse: MAY_EXCUSE.iter().any(|name| excuses.contains(*name)),
-            // Another part of the text than the match may be masked: the value that it names.
-            is_opaque: names.contains("discloses") && policy.categories.iter().any(names_by_group),
+            // Another part of the text than the match may be masked: the value that it names. A secret may have any length.
+            is_opaque: names.contains("carries_secret")
+                || names.contains("discloses") && policy.categories.iter().any(names_by_group),
             ..TextReach::default()
         };
         let mut patterns = Vec::new();

@@ -65,6 +65,7 @@ impl Labeler {
             wants.legitimate,
             wants.processes,
             wants.carries,
+            wants.carries_secret,
             wants.necessary,
             wants.special,
             wants.discloses,

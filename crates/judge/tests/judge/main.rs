@@ -9,4 +9,5 @@ mod objectives;
 mod ports;
 mod question_share;
 mod risks;
+mod secrets;
 mod session;

@@ -58,7 +58,7 @@ impl Linter<'_> {
 impl Linter<'_> {
     /// Whether a fact is about the content of an event; the policy's own facts may be.
     fn concerns_content(&self, name: &str) -> bool {
-        matches!(name, "carries" | "necessary" | "special" | "discloses" | "argument")
+        matches!(name, "carries" | "carries_secret" | "necessary" | "special" | "discloses" | "argument")
             || self.policy.facts.iter().any(|fact| fact.name == name)
     }
 }

@@ -5,6 +5,9 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
     (
         "email",
         &[
+            "user@почта.рф",
+            "luc.petit (arobase) orange.fr",
+            "luc arobase orange point fr",
             "Please write to alice@example.com",
             "ALICE@EXAMPLE.COM",
             "alice.smith+shop@mail.example.co.uk",
@@ -53,6 +56,14 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
     (
         "phone",
         &[
+            "00 44 161 496 0345",
+            "gsm 0475/12.34.56",
+            "tlf 412 34 567",
+            "ring mig på 070-174 06 05",
+            "ligue para (21) 99876-5432",
+            "手机号13812345678",
+            "Звоните 8 (495) 123-45-67",
+            "llámame al 612 34 56 78",
             "Call +1 (555) 234-5678 now",
             "+49 151 2345 6789",
             "+33 6 12 34 56 78",
@@ -120,6 +131,17 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
     (
         "gov_id",
         &[
+            "Sozialversicherungsnummer 65 070649 J 003",
+            "AHV-Nr. 756.9217.0769.85",
+            "PAN card BNZPM2501K",
+            "CPR 070761-4285",
+            "TFN 123 456 782",
+            "RUT 12.345.678-5",
+            "CURP GOMC900514HDFNRR09",
+            "身份证号 11010519491231002X",
+            "SIN 046 454 286",
+            "rijksregisternummer 85.07.30-033.28",
+            "voter id ABC1234567",
             "123-45-6789",
             "SSN 123456789",
             "social security number: 123 45 6789",
@@ -150,6 +172,10 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
     (
         "dob",
         &[
+            "生年月日 1990年5月3日",
+            "생년월일 1990년 5월 3일",
+            "Fecha de nac.: 03/05/1990",
+            "DDN : 03/05/1990",
             "born on 1990-04-05",
             "DOB: 04/05/1990",
             "D.O.B. 4/5/90",
@@ -179,6 +205,9 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
     (
         "address",
         &[
+            "Dorpsstraat 18-2",
+            "Gumpendorfer Straße 63/2/11",
+            "Unit 7/18 Pacific Highway",
             "742 Evergreen Terrace",
             "I live at 221B Baker Street, London",
             "1600 Pennsylvania Ave NW, Washington, DC 20500",
@@ -257,7 +286,16 @@ pub(crate) const CARRIED: &[(&str, &[&str])] = &[
             "ｄｉａｂｅｔｅｓ",
         ],
     ),
-    ("ip_address", &["from 203.0.113.7", "84.12.9.200:443", "2001:db8:85a3::8a2e:370:7334", "http://93.184.216.34/x"]),
+    (
+        "ip_address",
+        &[
+            "from ::ffff:81.2.69.142",
+            "from 203.0.113.7",
+            "84.12.9.200:443",
+            "2001:db8:85a3::8a2e:370:7334",
+            "http://93.184.216.34/x",
+        ],
+    ),
     (
         "email order_id",
         &[

@@ -18,6 +18,11 @@ pub(super) const BENIGN: &[&str] = &[
     "The economy was in a depression.",
     "It aids in understanding.",
     "My birthday party was great.",
+    "look at example dot com for docs",
+    "I work at google dot com",
+    "a migraine-inducing API",
+    "the schizophrenic API design",
+    "Tomcat 9.0.85.2 released",
     // Numbers.
     "I need 2 tickets for 3 people.",
     "order 5 pizzas",

@@ -78,6 +78,7 @@ fn json_key_names_category_in_text() {
 fn json_other_keys_and_placeholders_are_ignored() {
     let cases = [
         r#"{"email": ""}"#,
+        r#"{"num_emails": 4, "num_addresses": 3, "ssn": "REDACTED"}"#,
         r#"{"email": null, "phone": "n/a", "dob": "unknown"}"#,
         r#"{"email": true, "address": false}"#,
         r#"{"email_verified": "yes", "email_count": 5, "email_id": 33}"#,
