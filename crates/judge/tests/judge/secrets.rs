@@ -1,15 +1,17 @@
 //! Secrets: a fact of their own, and redacted where a property asks for it.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use lictor_event::{Arguments, Event, Kind};
 use lictor_judge::Judge;
-use lictor_judge::guard::{Guard, GuardOptions};
+use lictor_judge::guard::{Decision, Guard, GuardOptions};
 use lictor_policy::{FileResolver, Policy};
 
 const POLICY: &str = "lictor: 1\nname: p\nproperties:\n  \
     - {id: no-secret, formula: 'always forall k. !carries_secret(k)', respond: redact}\n  \
     - {id: no-data, formula: 'always forall c. !carries(c)', respond: block}\n";
 
-fn decide(event: Event) -> lictor_judge::decision::Decision {
+fn decide(event: Event) -> Decision {
     let policy = Policy::parse(POLICY, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy;
     Guard::new(Judge::new(&policy).unwrap(), GuardOptions::default()).decide(event, None)
 }
@@ -24,7 +26,7 @@ fn secret_is_fact_and_no_category() {
     let key = "sk_live_tvCfYFbN73k587KVSqez5pU0";
     let text = Some(format!("Use {key} for now").into());
     let decision = decide(Event { text, ..Event::new(Kind::AssistantMessage) });
-    let objections: Vec<&str> = decision.objections.iter().map(|objection| objection.property.as_str()).collect();
+    let objections: Vec<&str> = decision.objections.iter().map(|objection| objection.property.id.as_str()).collect();
     assert_eq!(objections, ["no-secret"]);
     let rewritten = decision.rewritten.unwrap().text.unwrap();
     assert!(!rewritten.contains(key) && rewritten.starts_with("Use "), "{rewritten}");
