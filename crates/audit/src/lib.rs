@@ -9,6 +9,7 @@ mod closed_session;
 pub mod comparison;
 mod coverage;
 mod deferred;
+mod guarded_log;
 mod inventory;
 mod join;
 mod noise;
@@ -35,6 +36,7 @@ use crate::report::{FileReport, Report, ReportOrigin};
 pub use answers::AnswerBook;
 use coverage::SeenFacts;
 pub use coverage::{LogCoverage, MissingFact, RecordedContent, UnexercisedProperty, UnknownFact};
+pub use guarded_log::{ApprovedFinding, GuardedLog, StoppedBy, Waiver};
 pub use inventory::{Inventory, ToolUse, take_inventory};
 use join::JoinEntries;
 pub use join::{JoinReport, UnmatchedEntry};
@@ -192,9 +194,6 @@ fn run(
         .collect();
     findings.retain(|finding| !unjudged.contains(finding.property.id.as_str()));
     shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of)?;
-    let (findings, known) = split_known(findings, &options.baseline);
-    let is_reported = |rest: &FindingNoise| findings.iter().any(|finding| finding.fingerprint == rest.fingerprint);
-    noise.retain(is_reported);
     let silent_sessions = closed.iter().filter(|session| !session.has_facts).count();
     let mut report = Report {
         policy: judge.policy().clone(),
@@ -203,12 +202,18 @@ fn run(
         sessions: closed.into_iter().map(|session| session.report).collect(),
         findings,
         faults,
-        known,
+        known: 0,
         coverage: seen.into_coverage(judge, silent_sessions),
         join: joins.report(),
         origin: ReportOrigin::default(),
-        noise,
+        noise: Vec::new(),
+        approved: Vec::new(),
+        guarded: Vec::new(),
     };
+    guarded_log::separate_approved(&mut report, &options.guarded);
+    (report.findings, report.known) = split_known(report.findings, &options.baseline);
+    noise.retain(|rest| report.findings.iter().any(|finding| finding.fingerprint == rest.fingerprint));
+    report.noise = noise;
     mark_accepted(&mut report.findings, judge.suppressions(), options.today);
     Ok(report)
 }

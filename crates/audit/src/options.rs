@@ -10,6 +10,7 @@ use lictor_json::Text;
 use lictor_logic::Time;
 
 use crate::answers::AnswerBook;
+use crate::guarded_log::GuardedLog;
 
 /// The options of an audit. Options that are not set keep their defaults.
 ///
@@ -31,6 +32,7 @@ pub struct AuditOptions {
     pub(crate) join: Vec<Input>,
     pub(crate) answers: Option<Arc<AnswerBook>>,
     pub(crate) noise: bool,
+    pub(crate) guarded: Vec<GuardedLog>,
 }
 
 impl Default for AuditOptions {
@@ -48,6 +50,7 @@ impl Default for AuditOptions {
             join: Vec::new(),
             answers: None,
             noise: false,
+            guarded: Vec::new(),
         }
     }
 }
@@ -125,6 +128,12 @@ impl AuditOptions {
     #[must_use]
     pub fn noise(self, noise: bool) -> AuditOptions {
         AuditOptions { noise, ..self }
+    }
+
+    /// Sets what guards did with the events of logs that they wrote; nothing by default.
+    #[must_use]
+    pub fn guarded(self, guarded: Vec<GuardedLog>) -> AuditOptions {
+        AuditOptions { guarded, ..self }
     }
 
     /// Returns a decoder for one file.

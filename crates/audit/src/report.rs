@@ -6,6 +6,7 @@
 
 mod coverage_words;
 mod fold;
+mod guarding;
 mod headline;
 pub mod html;
 mod inconclusive;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use lictor_logic::Verdict;
 
 use crate::coverage::LogCoverage;
+use crate::guarded_log::{ApprovedFinding, GuardedLog};
 use crate::join::JoinReport;
 use crate::noise::FindingNoise;
 use lictor_decode::{Fault, Format};
@@ -68,6 +70,10 @@ pub struct Report {
     pub origin: ReportOrigin,
     /// The labels on which findings rest alone, if they were asked for.
     pub noise: Vec<FindingNoise>,
+    /// The findings that a person allowed when their event was decided; they are not among the findings.
+    pub approved: Vec<ApprovedFinding>,
+    /// What guards did with the events of the logs that they wrote.
+    pub guarded: Vec<GuardedLog>,
 }
 
 /// A file that was read.

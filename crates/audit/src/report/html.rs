@@ -83,6 +83,7 @@ fn fill_placeholder(placeholder: &str, report: &Report, totals: &Totals) -> Stri
         "sessions-bar" => summary::render_sessions(totals),
         "properties" => summary::render_properties(report),
         "faults" => [
+            summary::render_guarding(report),
             summary::render_inconclusive(report),
             summary::render_coverage(report),
             summary::render_faults(report),

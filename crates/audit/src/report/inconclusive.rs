@@ -5,6 +5,7 @@ use lictor_logic::Verdict;
 use lictor_policy::Property;
 
 use super::coverage_words::{describe_coverage, join_some};
+use super::guarding::describe_guarding;
 use super::words::{escape_hidden, format_count, format_place, group_digits};
 use super::{Report, SessionReport};
 
@@ -81,9 +82,9 @@ pub(super) fn describe_inconclusive(report: &Report) -> Vec<String> {
     described.chain(more).collect()
 }
 
-/// Describes what is inconclusive, and what was not put to the test: the notes of the summary.
+/// Describes what guards did, what is inconclusive, and what was not put to the test: the notes of the summary.
 pub(super) fn describe_notes(report: &Report) -> Vec<String> {
-    describe_inconclusive(report).into_iter().chain(describe_coverage(report)).collect()
+    [describe_guarding(report), describe_inconclusive(report), describe_coverage(report)].concat()
 }
 
 impl<'a> OpenProperty<'a> {

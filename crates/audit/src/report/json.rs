@@ -14,7 +14,10 @@ use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
-use super::view::{FaultView, FileView, NoiseView, OriginView, PropertyView, SessionView, TotalsView, VERSION};
+use super::view::{
+    ApprovedView, FaultView, FileView, NoiseView, OriginView, PropertyView, SessionView, StoppedView, TotalsView,
+    VERSION,
+};
 
 /// Writes a report as JSON.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -35,6 +38,10 @@ struct ReportDocument<'a> {
     sessions: SessionList<'a>,
     findings: FindingList<'a>,
     faults: Vec<FaultView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approved: Vec<ApprovedView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stopped: Vec<StoppedView<'a>>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     noise: Vec<NoiseView<'a>>,
@@ -54,6 +61,8 @@ impl<'a> ReportDocument<'a> {
             sessions: SessionList(report),
             findings: FindingList(report),
             faults: report.faults.iter().map(FaultView::new).collect(),
+            approved: ApprovedView::list(report),
+            stopped: StoppedView::list(report),
             notes: describe_notes(report),
             noise: report.noise.iter().map(NoiseView::new).collect(),
         }

@@ -14,7 +14,9 @@ use super::json_layout::JsonLayout;
 use super::totals::tally_properties;
 use lictor_judge::finding::FindingView;
 
-use super::view::{FaultView, FileView, OriginView, PropertyView, SessionView, TotalsView, VERSION};
+use super::view::{
+    ApprovedView, FaultView, FileView, OriginView, PropertyView, SessionView, StoppedView, TotalsView, VERSION,
+};
 
 /// Writes a report as JSON lines.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -51,6 +53,10 @@ struct ReportSummary<'a> {
     verdict: Option<Verdict>,
     totals: TotalsView,
     properties: Vec<PropertyView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approved: Vec<ApprovedView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stopped: Vec<StoppedView<'a>>,
     notes: Vec<String>,
 }
 
@@ -62,6 +68,8 @@ impl<'a> ReportSummary<'a> {
             verdict: report.verdict(),
             totals: TotalsView::new(report),
             properties: tally_properties(report).iter().map(PropertyView::new).collect(),
+            approved: ApprovedView::list(report),
+            stopped: StoppedView::list(report),
             notes: describe_notes(report),
         }
     }

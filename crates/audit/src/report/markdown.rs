@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use lictor_logic::Verdict;
 
 use super::coverage_words::describe_coverage;
+use super::guarding::describe_guarding;
 use super::headline::write_headline;
 use super::inconclusive::describe_inconclusive;
 use super::origin::describe_origin;
@@ -39,6 +40,7 @@ const MAX_FAULTS_LISTED: usize = 20;
 pub fn write(report: &Report, extent: ReportDetail, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
     let tail = [
+        render_sentences("Stopped and approved", &describe_guarding(report)),
         render_sentences("Inconclusive", &describe_inconclusive(report)),
         render_sentences("Not exercised", &describe_coverage(report)),
         render_faults(report),

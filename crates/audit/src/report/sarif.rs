@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::Report;
 use super::coverage_words::describe_needs;
+use super::guarding::describe_guarding;
 use super::headline::write_headline;
 use super::inconclusive::find_open;
 use super::json_layout::JsonLayout;
@@ -85,8 +86,9 @@ impl<'a> SarifRun<'a> {
         });
         let places = property_places(report);
         let open = open_notifications(report, &places, &files);
+        let guarding = describe_guarding(report).into_iter().map(|sentence| guarding_notification(&sentence));
         let notifications: Vec<Value> =
-            faults.chain(gaps).chain(open).chain(coverage_notifications(report, &places)).collect();
+            faults.chain(gaps).chain(guarding).chain(open).chain(coverage_notifications(report, &places)).collect();
         let mut invocation = json!({"executionSuccessful": true, "toolExecutionNotifications": notifications});
         if let Some(command) = &report.origin.command {
             invocation["commandLine"] = json!(command.as_str());
@@ -280,6 +282,15 @@ fn coverage_notifications<'a>(
             "descriptor": {"id": code},
             "associatedRule": rule_reference(id, places),
         })
+    })
+}
+
+/// Returns a notification of what a guard stopped, or a person approved.
+fn guarding_notification(sentence: &str) -> Value {
+    json!({
+        "level": "note",
+        "message": {"text": escape_links(&capitalize(&end_sentence(sentence)))},
+        "descriptor": {"id": "guard.decided"},
     })
 }
 

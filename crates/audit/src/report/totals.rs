@@ -29,6 +29,10 @@ pub struct Totals {
     pub findings: usize,
     /// Accepted findings: ignored, with a reason and an expiry date.
     pub suppressed: usize,
+    /// Findings that a person allowed when their event was decided.
+    pub approved: usize,
+    /// Events that a guard stopped, so that they are in no session.
+    pub stopped: u64,
     /// Findings that are in the baseline.
     pub known: usize,
     /// Places in the logs that could not be read.
@@ -67,6 +71,8 @@ impl Totals {
             events: report.files.iter().fold(0, |sum, file| sum.saturating_add(file.events)),
             findings: open().count(),
             suppressed: report.findings.len() - open().count(),
+            approved: report.approved.len(),
+            stopped: report.guarded.iter().map(|log| log.stopped_events).sum(),
             known: report.known,
             faults: report.faults.len(),
             gaps: report.gaps().count(),
@@ -120,6 +126,12 @@ impl Totals {
         }
         if self.suppressed > 0 {
             figures.push(("suppressed", format!("{}, accepted with a reason", number(self.suppressed))));
+        }
+        if self.approved > 0 {
+            figures.push(("approved", format!("{}, by a person", number(self.approved))));
+        }
+        if self.stopped > 0 {
+            figures.push(("stopped", format!("{}, not judged", format_count(self.stopped, "event"))));
         }
         if self.known > 0 {
             figures.push(("known", format!("{}, in the baseline", number(self.known))));

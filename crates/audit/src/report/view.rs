@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::totals::Tally;
 use super::{FileReport, Report, ReportOrigin, SessionReport};
 use crate::coverage::MissingFact;
+use crate::guarded_log::{ApprovedFinding, GuardedLog, StoppedBy};
 use crate::noise::{FindingNoise, TurningLabel};
 use lictor_decode::Fault;
 use lictor_event::order::Gap;
@@ -27,6 +28,10 @@ pub(super) struct TotalsView {
     events: u64,
     findings: usize,
     suppressed: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    approved: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    stopped: u64,
     known: usize,
     faults: usize,
     silent: usize,
@@ -49,6 +54,8 @@ impl TotalsView {
             events: totals.events,
             findings: totals.findings,
             suppressed: totals.suppressed,
+            approved: totals.approved as u64,
+            stopped: totals.stopped,
             known: totals.known,
             faults: totals.faults,
             silent: totals.silent,
@@ -57,6 +64,61 @@ impl TotalsView {
             unmatched: totals.unmatched,
             severities: totals.severities.iter().map(|&(name, count)| (name.name(), count)).collect(),
         }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A finding that a person allowed when its event was decided.
+#[derive(Debug, Serialize)]
+pub(super) struct ApprovedView<'a> {
+    property: &'a str,
+    session: &'a str,
+    step: u32,
+    file: &'a str,
+    line: u32,
+    by: &'a str,
+    time: Option<&'a str>,
+}
+
+impl<'a> ApprovedView<'a> {
+    pub(super) fn list(report: &'a Report) -> Vec<ApprovedView<'a>> {
+        report.approved.iter().map(ApprovedView::new).collect()
+    }
+
+    fn new(ApprovedFinding { finding, waiver }: &'a ApprovedFinding) -> ApprovedView<'a> {
+        ApprovedView {
+            property: &finding.property.id,
+            session: &finding.session,
+            step: finding.step,
+            file: &finding.source.file,
+            line: finding.source.line,
+            by: &waiver.by,
+            time: waiver.time.as_deref(),
+        }
+    }
+}
+
+/// Events of a log that a guard stopped, in one way and because of one property.
+#[derive(Debug, Serialize)]
+pub(super) struct StoppedView<'a> {
+    file: &'a str,
+    by: &'static str,
+    property: Option<&'a str>,
+    events: u64,
+}
+
+impl<'a> StoppedView<'a> {
+    pub(super) fn list(report: &'a Report) -> Vec<StoppedView<'a>> {
+        let of_log = |log: &'a GuardedLog| log.stopped.iter().map(|stopped| StoppedView::new(&log.file, stopped));
+        report.guarded.iter().flat_map(of_log).collect()
+    }
+
+    fn new(file: &'a str, ((by, property), events): (&'a (StoppedBy, Option<Text>), &'a u64)) -> StoppedView<'a> {
+        StoppedView { file, by: by.name(), property: property.as_deref(), events: *events }
     }
 }
 

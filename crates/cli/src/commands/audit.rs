@@ -29,7 +29,7 @@ use crate::args::{AuditArgs, ReportFormat};
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::labelers;
-use crate::ledger_log;
+use crate::ledger_log::{self, FoundLogs};
 use crate::policies;
 use crate::render::paint::Paint;
 
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let opened = labelers::open_for_logs(&args.answers, &policy)?;
     let book = (!opened.labelers.is_empty()).then(|| Arc::new(AnswerBook::new(opened.labelers.clone())));
     let options = options(args)?.answers(book.clone());
-    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
+    let FoundLogs { inputs, guarded } = ledger_log::find_logs(&args.traces, options.input_limits())?;
+    let options = options.guarded(guarded);
     if let Some(path) = &args.output {
         output::refuse_input(path, args, inputs.iter().chain(options.joined_inputs()))?;
     }

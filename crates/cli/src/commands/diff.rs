@@ -17,7 +17,7 @@ use crate::commands::audit::{
     warn_if_too_many,
 };
 use crate::exit::Outcome;
-use crate::ledger_log;
+use crate::ledger_log::{self, FoundLogs};
 use crate::render::paint::Paint;
 use crate::{complaint, labelers, policies};
 
@@ -30,7 +30,8 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
         .join(find_joined(&args.join)?)
         .session_key(args.session_key.as_deref().map(Into::into));
     // Standard input can be read only once, so both audits share the inputs.
-    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
+    let FoundLogs { inputs, guarded } = ledger_log::find_logs(&args.traces, options.input_limits())?;
+    let options = options.guarded(guarded);
     let answers = args.answers.as_deref();
     let (old, new) = (judged(&args.old, &inputs, &options, answers)?, judged(&args.new, &inputs, &options, answers)?);
     // Both audits read the same logs, so that their faults are the same.

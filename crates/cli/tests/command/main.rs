@@ -9,6 +9,7 @@ mod hook;
 mod labels;
 mod learn;
 mod ledger;
+mod ledger_audit;
 mod mcp;
 mod output;
 mod serve;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::bounded::describe_bound;
 use super::{encode_fragment, escape_html};
 use crate::report::coverage_words::describe_coverage;
+use crate::report::guarding::describe_guarding;
 use crate::report::inconclusive::describe_inconclusive;
 use crate::report::origin::describe_origin;
 use crate::report::totals::{Tally, tally_properties};
@@ -49,6 +50,12 @@ pub(super) fn render_figures(report: &Report, totals: &Totals) -> String {
     }
     if totals.suppressed > 0 {
         figure("suppressed", totals.suppressed as u64, "<dd class=\"note\">accepted with a reason</dd>");
+    }
+    if totals.approved > 0 {
+        figure("approved", totals.approved as u64, "<dd class=\"note\">by a person</dd>");
+    }
+    if totals.stopped > 0 {
+        figure("stopped", totals.stopped, "<dd class=\"note\">events, not judged</dd>");
     }
     if totals.known > 0 {
         figure("known", totals.known as u64, "<dd class=\"note\">in the baseline</dd>");
@@ -162,6 +169,11 @@ fn render_table(tallies: &[Tally<'_>]) -> String {
 pub(super) fn render_bound(report: &Report, shown: Option<&Report>) -> String {
     let text = shown.map(|shown| escape_html(&describe_bound(report, shown)));
     text.map_or_else(String::new, |text| format!("<p class=\"notice\">{text}</p>"))
+}
+
+/// Renders what guards stopped, and what a person approved.
+pub(super) fn render_guarding(report: &Report) -> String {
+    render_sentences("guarding", "Stopped and approved", &describe_guarding(report))
 }
 
 /// Renders the properties that are inconclusive, with the reasons.
