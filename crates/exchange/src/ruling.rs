@@ -188,6 +188,9 @@ impl Life {
             record.insert("type".into(), json!("carried_out"));
             record.insert("action".into(), json!("forward"));
             record.insert("exchange".into(), json!(self.id));
+            if let Some(approval) = &grant.record {
+                record.insert("approval".into(), json!(approval));
+            }
             self.perform(ExchangeStep::Note(record)).await?;
             return Ok(Some(grant.ruling()));
         }

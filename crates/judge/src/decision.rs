@@ -174,6 +174,10 @@ pub struct Decision {
     pub until: Option<Time>,
     /// The approval id under which the event had waited, if this settles it.
     pub settles: Option<Text>,
+    /// Who approved or denied the event, if this settles it and the answer names them.
+    pub answered_by: Option<Text>,
+    /// The name that all records of its approval share, if a warden keeps records.
+    pub approval_record: Option<Text>,
     /// Why it was refused, if not by a property: no answer, or a denial.
     pub refused: Option<Refusal>,
     /// Pending events that were decided along with this one.
@@ -192,6 +196,8 @@ impl Decision {
             action: Action::Forward,
             event,
             rewritten: None,
+            answered_by: None,
+            approval_record: None,
             redactions: Vec::new(),
             objections,
             forecast: None,

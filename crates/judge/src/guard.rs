@@ -471,9 +471,12 @@ impl Decider {
         answer: &Event,
         context: DecideContext<'_>,
     ) -> Decision {
-        let by = answer.more.get("by").and_then(Json::as_str).or(answer.agent.as_deref()).unwrap_or("a person");
+        let named = answer.more.get("by").and_then(Json::as_str).or(answer.agent.as_deref());
+        let by = named.unwrap_or("a person");
         if answer.kind == Kind::Denial {
-            return pending.refused(Refusal::Denied(by.into()));
+            let mut decision = pending.refused(Refusal::Denied(by.into()));
+            decision.answered_by = named.map(Into::into);
+            return decision;
         }
         let waived: Vec<Text> = pending.asked.clone();
         let context = DecideContext { waived: &waived, is_allowed: true, ..context };
@@ -484,6 +487,7 @@ impl Decider {
             }
         }
         decision.settles = Some(pending.id);
+        decision.answered_by = named.map(Into::into);
         decision
     }
 }

@@ -133,8 +133,12 @@ impl Warden {
             event.time = event.time.or(now);
             self.begin_change(&session);
             let is_end = event.kind == Kind::SessionEnd;
-            let decision = Arc::new(self.guard.decide_within(means, event, now));
+            let mut decision = self.guard.decide_within(means, event, now);
             let Some(held) = self.held.get_mut(&session) else { continue };
+            if self.ledger.is_some() {
+                held.name_approval(&mut decision);
+            }
+            let decision = Arc::new(decision);
             held.used = now.or(held.used);
             if let (Some(time), Some(now)) = (decision.event.time, now) {
                 // A clock never goes back: a late event does not postpone deadlines.
@@ -202,7 +206,12 @@ impl Warden {
         self.ledger.as_ref()?;
         let mut record = OutgoingRecord::decision(&self.guard, decision, &self.options.policy, number, now);
         record.note_watching(self.options.watches);
-        for (member, text) in [("kind", Some(decision.event.kind.name())), ("tool", decision.event.tool.as_deref())] {
+        let texts = [
+            ("kind", Some(decision.event.kind.name())),
+            ("tool", decision.event.tool.as_deref()),
+            ("by", decision.answered_by.as_deref()),
+        ];
+        for (member, text) in texts {
             if text.is_some_and(|text| self.guard.names_person(text)) {
                 record.withhold(member);
             }

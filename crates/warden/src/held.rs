@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use lictor_event::content_hash;
-use lictor_event::{DELIVERY, EXCHANGE, Event};
+use lictor_event::{DELIVERY, EXCHANGE, Event, Kind};
 use lictor_json::Json;
 use lictor_judge::Judge;
-use lictor_judge::guard::Decision;
+use lictor_judge::guard::{Decision, Refusal};
 use lictor_logic::Time;
 
 use crate::answer::WardenAnswer;
+use crate::record::random_name;
 
 /// How many answers of a session are kept, for duplicate events.
 pub(crate) const MAX_ANSWERED: usize = 64;
@@ -28,6 +29,8 @@ pub(crate) struct HeldSession {
     pub(crate) lag: Option<i64>,
     pub(crate) used: Option<Time>,
     pub(crate) due: Option<Time>,
+    /// The events that wait for an approval: their approval ids, and the names of the approvals in records.
+    pub(crate) approvals: Vec<(String, String)>,
     /// The parts of its trail in the store: their numbers and versions.
     pub(crate) parts: Vec<(u64, u64)>,
     /// The names of events, and their answers; the last `fresh` are not saved yet.
@@ -116,6 +119,32 @@ impl HeldSession {
         }
         kept.reverse();
         self.answered = kept;
+    }
+
+    /// Names the approval that a decision asks for, or gives or refuses, so that its records can be joined. The name is
+    /// random: an approval id is the caller's, and may say anything.
+    pub(crate) fn name_approval(&mut self, decision: &mut Decision) {
+        if let Some(id) = &decision.approval_id {
+            let name = random_name();
+            decision.approval_record = Some(name.as_str().into());
+            self.approvals.push((id.to_string(), name));
+        }
+        if let Some(id) = &decision.settles {
+            let place = self.approvals.iter().position(|(known, _)| known == id.as_str());
+            decision.approval_record = place.map(|place| self.approvals.remove(place).1.into());
+        }
+        for settled in &mut decision.settled {
+            self.name_approval(settled);
+        }
+        if matches!(decision.event.kind, Kind::Approval | Kind::Denial) {
+            // What timed out before the answer came was not settled by it.
+            let is_answered = |settled: &&Decision| {
+                matches!(settled.refused, None | Some(Refusal::Denied(_))) && settled.settles.is_some()
+            };
+            let answered = decision.settled.iter().find(is_answered);
+            (decision.approval_record, decision.answered_by) =
+                answered.map_or((None, None), |it| (it.approval_record.clone(), it.answered_by.clone()));
+        }
     }
 
     /// Drops the oldest answers.

@@ -54,6 +54,9 @@ pub(crate) struct KeptSession {
     pub(crate) used: Option<Time>,
     /// The time of its `due` key.
     pub(crate) due: Option<Time>,
+    /// The events that wait for an approval: their approval ids, and the names of the approvals in records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) approvals: Vec<(String, String)>,
     pub(crate) session: SavedGuardSession,
 }
 

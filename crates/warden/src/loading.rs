@@ -41,6 +41,7 @@ impl Warden {
             (held.version, held.run) = (Some(stored.version), last.run);
             (held.saves, held.decided, held.moments) = (last.saves, last.decided, last.moments);
             (held.lag, held.used, held.due) = (last.lag, last.used, last.due);
+            held.approvals = last.approvals;
             if !last.session.put_moments(happened, last.moments) {
                 return Err(WardenError::Damaged { key, reason: "some of its trail is missing".to_owned() });
             }

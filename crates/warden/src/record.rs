@@ -1,7 +1,7 @@
 //! The records of decisions in the ledger.
 //!
-//! The body is public to all readers of the log and permanent, so it has no personal data: the decision, its properties,
-//! the steps and categories that prove a violation, and the policy. The payload holds the event, and the values for which a property was violated: committed to, or
+//! The body is public to all readers of the log and permanent, so it has no personal data of the persons concerned: the
+//! decision, its properties, the steps and categories that prove a violation, the policy, and the reviewer who approved. The payload holds the event, and the values for which a property was violated: committed to, or
 //! sealed, under the keys of the persons concerned.
 
 use std::collections::BTreeSet;
@@ -19,10 +19,10 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::answer::RefusedInput;
 
-/// Longer content is committed to instead of kept, and longer names of tools are cut off: records have a size limit,
+/// Longer content is committed to instead of kept, and longer names of tools and reviewers are cut off: records have a size limit,
 /// and one that can never be written would block all decisions.
 const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
-const MAX_TOOL_CHARACTERS: usize = 1_000;
+const MAX_NAME_CHARACTERS: usize = 1_000;
 /// Of more answers the first are named.
 const MAX_ANSWERS: usize = 100;
 /// Of a longer witness the last steps are kept.
@@ -205,6 +205,11 @@ fn add_time(body: &mut Map<String, Json>, now: Option<lictor_logic::Time>) {
     }
 }
 
+/// Returns the beginning of a name that may be very long.
+fn cut_off(name: &str) -> String {
+    name.chars().take(MAX_NAME_CHARACTERS).collect()
+}
+
 fn line(event: &Event) -> String {
     event.to_json().to_string()
 }
@@ -231,10 +236,10 @@ fn add_proof(record: &mut Map<String, Json>, guard: &Guard, finding: &Finding) {
 fn describe_answer(answer: &Answer) -> Json {
     let mut said = json!({"fact": &*answer.fact.name, "says": answer.says.name()});
     if let Some(by) = &answer.by {
-        said["by"] = json!(by.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
+        said["by"] = json!(cut_off(by));
     }
     if let Some(why) = &answer.why {
-        said["why"] = json!(why.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
+        said["why"] = json!(cut_off(why));
     }
     for (key, value) in [("score", answer.score), ("chance", answer.chance)] {
         if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -274,7 +279,7 @@ fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
     body.insert("type".into(), json!("decision"));
     body.insert("action".into(), json!(decision.action.name()));
     body.insert("kind".into(), json!(decision.event.kind.name()));
-    let tool = decision.event.tool.as_deref().map(|tool| tool.chars().take(MAX_TOOL_CHARACTERS).collect::<String>());
+    let tool = decision.event.tool.as_deref().map(cut_off);
     body.insert("tool".into(), json!(tool));
     body.insert("step".into(), json!(decision.step));
     body.insert("objections".into(), json!(objections));
@@ -286,6 +291,13 @@ fn body(guard: &Guard, decision: &Decision) -> Map<String, Json> {
         body.insert("forecast".into(), describe_forecast(forecast));
     }
     body.insert("settles".into(), json!(decision.settles.is_some()));
+    if let Some(approval) = &decision.approval_record {
+        body.insert("approval".into(), json!(approval.as_str()));
+    }
+    // The reviewer answers for the approval, so their name is part of the permanent record.
+    if let Some(by) = &decision.answered_by {
+        body.insert("by".into(), json!(cut_off(by)));
+    }
     if !decision.event.answers.is_empty() {
         body.insert("answers".into(), decision.event.answers.iter().take(MAX_ANSWERS).map(describe_answer).collect());
     }

@@ -131,6 +131,7 @@ impl Warden {
             lag: held.lag,
             used: held.used,
             due,
+            approvals: held.approvals.clone(),
             session: stands,
         };
         let key = kept::state(session);

@@ -124,7 +124,10 @@ impl Warden {
                 ended.insert(session.clone());
             }
             notices.append(&mut self.late(Some(session), late, Some(now), &mut records));
-            for decision in settled {
+            for mut decision in settled {
+                if let Some(held) = self.held.get_mut(session).filter(|_| self.ledger.is_some()) {
+                    held.name_approval(&mut decision);
+                }
                 let record = self.outgoing(session, &decision, Some(now));
                 records.extend(record.map(|record| (Some(session.clone()), record)));
                 notices.push(Notice { line: decision.line(), news: TimeOutcome::Settled(Box::new(decision)) });

@@ -38,6 +38,8 @@ fn read(line: &Json, event: Event, judge: &Judge) -> Decision {
     let settled = list("settled").iter().map(|it| read(it, summary(it), judge));
     Decision {
         action: named(line.text("action"), ACTIONS, Action::name).unwrap_or(Action::Block),
+        answered_by: None,
+        approval_record: None,
         rewritten: line.get("rewritten").and_then(read_event).map(Box::new),
         redactions: redactions.collect(),
         forecast: line.get("forecast").map(|it| forecast(it, judge)),

@@ -73,3 +73,27 @@ fn record_keeps_last_steps_of_long_witness() {
     let objection = &records.last().unwrap()["objections"][0];
     assert_eq!((objection["steps"].as_array().unwrap().len(), &objection["earlier_steps"]), (100, &json!(51)));
 }
+
+/// Records of one approval share a name, and say who answered, without the approval id, which may be anything.
+#[test]
+fn approval_records_share_name_and_reviewer() {
+    let property = "  - {id: ask, formula: 'always !tool_call(\"pay\")', respond: ask, after: reset}\n";
+    let records = bodies(
+        property,
+        &[
+            r#"{"session":"s","kind":"tool_call","id":"jo@example.org","tool":"pay","args":{}}"#,
+            r#"{"session":"s","kind":"tool_call","id":"c2","tool":"pay","args":{}}"#,
+            r#"{"session":"s","kind":"approval","id":"jo@example.org","by":"ann"}"#,
+            r#"{"session":"s","kind":"denial","id":"c2","by":"ben"}"#,
+            r#"{"session":"s","kind":"approval","by":"eve"}"#,
+        ],
+    );
+    let part = |member: &str| records.iter().map(|record| record.get(member).cloned()).collect::<Vec<_>>();
+    let approvals = part("approval");
+    let [first, second, answer, settled, denial, denied, other] = &approvals[..] else { panic!("{records:?}") };
+    assert!(first.is_some() && second.is_some() && first != second, "{records:?}");
+    assert_eq!(([answer, settled], [denial, denied], other), ([first; 2], [second; 2], &None));
+    let by: Vec<Option<&str>> = records.iter().map(|record| record.get("by").and_then(Value::as_str)).collect();
+    assert_eq!(by, [None, None, Some("ann"), Some("ann"), Some("ben"), Some("ben"), None]);
+    assert!(!serde_json::to_string(&records).unwrap().contains("jo@"));
+}
