@@ -24,7 +24,7 @@ pub(crate) use crate::args::labeling::{AnswerArgs, LabelArgs};
 pub(crate) use crate::args::learn::{
     LearnArgs, LearnCalibrationArgs, LearnChainArgs, LearnCommand, LearnLabelsArgs, PredictArgs,
 };
-pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, ReplayArgs, VerifyArgs};
+pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFilterArgs, ReplayArgs, VerifyArgs};
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
 pub(crate) use crate::args::values::requested_list;

@@ -114,6 +114,23 @@ pub(crate) fn is_near(word: &str, other: &str) -> bool {
     left.abs_diff(right) <= allowed && left <= 60 && lictor_logic::distance(word, other) <= allowed
 }
 
+/// Returns an error with its causes on one line, and all hints after it. A cause that is part of the message before it
+/// is not repeated.
+pub(crate) fn describe(error: &anyhow::Error) -> String {
+    let (mut message, mut hints) = (String::new(), String::new());
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let (said, hint) = text.split_at(text.find("\nhint: ").unwrap_or(text.len()));
+        if message.is_empty() {
+            message.push_str(said);
+        } else if !message.ends_with(said) {
+            message.push_str(&format!(": {said}"));
+        }
+        hints.push_str(hint);
+    }
+    message + &hints
+}
+
 /// Prints a note.
 pub(crate) fn note(message: &str) {
     say(&format!("note: {message}"));

@@ -57,7 +57,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, mut out: impl Write) 
             // The problems of a policy begin with their level and code, and need no other head.
             match error.downcast_ref::<UnusablePolicy>() {
                 Some(problems) => complaint::say(&problems.to_string()),
-                None => complaint::error(&format!("{error:#}")),
+                None => complaint::error(&complaint::describe(&error)),
             }
             Outcome::Unjudged.code()
         }

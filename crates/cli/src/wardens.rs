@@ -7,7 +7,7 @@ use std::time::Duration;
 use lictor::guard::{Guard, GuardOptions};
 use lictor::judge::Judge;
 use lictor::policy::Policy;
-use lictor_ledger::Ledger;
+use lictor_ledger::{Ledger, Reader};
 use lictor_logic::{Span, Time};
 use lictor_store::{EmbeddedStore, MemoryStore, Store};
 use lictor_store_postgres::PostgresStore;
@@ -26,7 +26,7 @@ pub(crate) fn open(args: &WardenArgs, policy: &Policy, timeout: Duration) -> any
     Ok(Warden::open(guard(args, policy, &store)?, store, ledger, options(args, policy))?)
 }
 
-/// Opens the store and the ledger of the arguments.
+/// Opens the store and the ledger of the arguments. Prints the verifier key of a new ledger.
 pub(crate) fn open_stores(args: &WardenArgs, timeout: Duration) -> anyhow::Result<(Arc<dyn Store>, Option<Ledger>)> {
     check_folders(args)?;
     let store: Arc<dyn Store> = match args.state.as_deref() {
@@ -35,7 +35,14 @@ pub(crate) fn open_stores(args: &WardenArgs, timeout: Duration) -> anyhow::Resul
         None => Arc::new(MemoryStore::private()),
     };
     let ledger = match &args.log {
-        Some(folder) => Some(open_ledger(folder, &args.origin, timeout)?),
+        Some(folder) => {
+            let is_new = Reader::open(folder).first_key().is_err();
+            let ledger = open_ledger(folder, &args.origin, timeout)?;
+            if is_new {
+                note_verifier_key(folder, &ledger)?;
+            }
+            Some(ledger)
+        }
         None => None,
     };
     Ok((store, ledger))
@@ -53,6 +60,16 @@ fn check_folders(args: &WardenArgs) -> anyhow::Result<()> {
         log.display(),
         state.display()
     );
+    Ok(())
+}
+
+/// Prints the verifier key of a new ledger: whoever can write to the folder could replace the one in it.
+fn note_verifier_key(folder: &Path, ledger: &Ledger) -> anyhow::Result<()> {
+    let (folder, key) = (folder.display(), ledger.reader().first_key()?);
+    complaint::note(&format!(
+        "created the ledger {folder}; its verifier key is {key}\nhint: keep the key in another place, and check the ledger \
+         with: lictor verify {folder} --key '{key}'"
+    ));
     Ok(())
 }
 

@@ -114,6 +114,11 @@ impl Reader {
         }))
     }
 
+    /// Returns the pseudonym of a subject in records, by the keys in the folder; none if no record names the subject.
+    pub fn pseudonym(&self, subject: &str) -> Result<Option<String>, LedgerError> {
+        Ok(self.subjects()?.pseudonym(subject))
+    }
+
     fn subjects(&self) -> Result<Subjects, LedgerError> {
         SubjectKeyFile::load(&self.folder.join(SUBJECT_KEYS_FILE)).map(|(_, subjects)| subjects)
     }

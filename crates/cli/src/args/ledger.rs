@@ -75,6 +75,39 @@ pub(crate) struct LogArgs {
     pub(crate) what: LogCommand,
 }
 
+/// Which records a command looks at. Several options must all fit.
+#[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Which records")]
+pub(crate) struct RecordFilterArgs {
+    /// Only records of this session: its name if the ledger keeps content, or its `run` or `session` in records
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+
+    /// Only records about this person, by the keys in the folder
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) subject: Option<String>,
+
+    /// Only records in which this property objects or is late; `*` stands for any characters
+    #[arg(long, value_name = "ID")]
+    pub(crate) property: Option<String>,
+
+    /// Only decisions with this action
+    #[arg(long, value_name = "ACTION", value_parser = ["forward", "steer", "redact", "ask", "block"])]
+    pub(crate) action: Option<String>,
+
+    /// Only decisions on events of this kind, such as tool_call, or records of this type, such as late
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+
+    /// Only records from this time on: 2026-05-01, or 2026-05-01T10:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+
+    /// Only records before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogCommand {
     /// Create a ledger and print its verifier key
@@ -111,6 +144,21 @@ pub(crate) enum LogCommand {
         /// Output format
         #[arg(long, value_enum, default_value_t = Listing::Text)]
         format: Listing,
+
+        #[command(flatten)]
+        filter: RecordFilterArgs,
+    },
+    /// Sum up what was decided: by action, by property, by reviewer
+    Decisions {
+        #[arg(value_name = "LOG")]
+        log: PathBuf,
+
+        /// Output format
+        #[arg(long, value_enum, default_value_t = Listing::Text)]
+        format: Listing,
+
+        #[command(flatten)]
+        filter: RecordFilterArgs,
     },
     /// Sum up what forecasts led to: reminders, replaced replies, stopped calls, and what they cost
     Interventions {

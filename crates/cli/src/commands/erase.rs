@@ -12,7 +12,7 @@ use crate::exit::Outcome;
 /// Destroys the key of the subject and records the erasure.
 pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let ledger = lictor_ledger::Ledger::open(&args.log, options())?;
-    let mut outcomes: Vec<_> = names(&args.subject).iter().map(|name| ledger.erase(name)).collect();
+    let mut outcomes: Vec<_> = names_in_records(&args.subject).iter().map(|name| ledger.erase(name)).collect();
     ledger.close()?;
     // Usually one of the names is known; if none is, report the error for the name as given.
     if outcomes.iter().any(Result::is_ok) {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outco
 }
 
 /// Returns the names of a person in records: as given, and normalized.
-fn names(subject: &str) -> Vec<String> {
+pub(crate) fn names_in_records(subject: &str) -> Vec<String> {
     let mut found = PersonalData::default();
     Recogniser::builtin().text(subject, &mut found);
     let mut names = vec![subject.to_owned()];

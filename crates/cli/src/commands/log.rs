@@ -1,6 +1,8 @@
 //! `lictor log`: creates, shows and maintains a ledger.
 
+mod decisions;
 mod interventions;
+mod record_filter;
 mod show;
 
 use std::io::Write;
@@ -13,26 +15,24 @@ use serde_json::json;
 use crate::args::{LogArgs, LogCommand};
 use crate::exit::Outcome;
 use crate::ledger_log::is_ledger;
+use record_filter::RecordFilter;
+use show::ShownPart;
 
 /// Runs a subcommand.
 pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match &args.what {
         LogCommand::Create { log, origin, after } => create(log, origin, after.as_deref(), out)?,
-        LogCommand::Show { log, from, count, reveal, format } => {
-            // A folder without a ledger must not look like an empty ledger.
-            if !is_ledger(log) {
-                return Err(no_ledger(log));
-            }
-            let reader = Reader::open(log);
-            show::run(&reader, *from, count.unwrap_or(usize::MAX), *reveal, *format, out)?;
+        LogCommand::Show { log, from, count, filter, reveal, format } => {
+            let reader = open_reader(log)?;
+            let filter = RecordFilter::new(filter, &reader)?;
+            let part = ShownPart { from: *from, count: count.unwrap_or(usize::MAX), filter, reveal: *reveal };
+            show::run(&reader, &part, *format, out)?;
         }
-        LogCommand::Interventions { log, format } => {
-            if !is_ledger(log) {
-                return Err(no_ledger(log));
-            }
-            let reader = Reader::open(log);
-            interventions::run(&reader, *format, out)?;
+        LogCommand::Decisions { log, filter, format } => {
+            let reader = open_reader(log)?;
+            decisions::run(&reader, &RecordFilter::new(filter, &reader)?, *format, out)?;
         }
+        LogCommand::Interventions { log, format } => interventions::run(&open_reader(log)?, *format, out)?,
         LogCommand::Proof { log, index, since, size } => proof(log, *index, *since, *size, out)?,
         LogCommand::Export { log } => out.write_all(Reader::open(log).checkpoints()?.as_bytes())?,
         LogCommand::Checkpoint { log } => out.write_all(Reader::open(log).checkpoint()?.as_bytes())?,
@@ -46,6 +46,11 @@ pub(crate) fn run(args: &LogArgs, out: &mut dyn Write) -> anyhow::Result<Outcome
         LogCommand::Drop { log, before } => drop_before(log, before, out)?,
     }
     Ok(Outcome::Compliant)
+}
+
+/// Opens a ledger for reading. A folder without a ledger must not look like an empty ledger.
+fn open_reader(log: &Path) -> anyhow::Result<Reader> {
+    if is_ledger(log) { Ok(Reader::open(log)) } else { Err(no_ledger(log)) }
 }
 
 /// Returns the error for a folder without a ledger.

@@ -8,7 +8,6 @@ use anyhow::{Context, anyhow, bail};
 use lictor::json::Json;
 use lictor::policy::{Mode, Policy, PredictSettings, Response};
 use lictor_gateway::{Config, GatewayParts, Journal, KeyHash, PolicySource, Uri};
-use lictor_ledger::Reader;
 use lictor_logic::Span;
 
 use crate::args::{ApprovalsArgs, CONTROL_KEY_VARIABLE, ServeArgs, find_unknown_variables};
@@ -33,15 +32,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     for name in find_unknown_variables("serve", variables) {
         complaint::warn(&format!("{name} is no option of lictor serve and has no effect"));
     }
-    let new_ledger = args.warden.log.as_deref().filter(|folder| Reader::open(folder).first_key().is_err());
     let (store, ledger) = wardens::open_stores(&args.warden, Duration::ZERO)?;
-    if let (Some(folder), Some(ledger)) = (new_ledger, &ledger) {
-        let (folder, key) = (folder.display(), ledger.reader().first_key()?);
-        complaint::note(&format!(
-            "created the ledger {folder}; its verifier key is {key}\nhint: keep the key in another place, and check the ledger \
-             with: lictor verify {folder} --key '{key}'"
-        ));
-    }
     if ledger.is_none() {
         complaint::warn("no --log: decisions are not recorded; use this for trials only");
     }

@@ -10,6 +10,7 @@ mod labels;
 mod learn;
 mod ledger;
 mod ledger_audit;
+mod ledger_questions;
 mod mcp;
 mod output;
 mod serve;

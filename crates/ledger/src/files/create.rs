@@ -34,6 +34,12 @@ impl LedgerFiles {
                 LedgerError::refused(format!("the checkpoint to continue from is not a checkpoint: {what}"))
             })?;
         }
+        if folder.is_file() {
+            return Err(LedgerError::refused(format!(
+                "{}: is a file, and a ledger is a folder\nhint: name a folder that is new or empty",
+                folder.display()
+            )));
+        }
         let signer = Signer::random(origin)?;
         let disk = options.disk.clone();
         let made = |action, path: &Path, result: std::io::Result<()>| {

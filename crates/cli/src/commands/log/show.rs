@@ -2,27 +2,32 @@
 
 use std::io::Write;
 
-use lictor_ledger::{LedgerNotice, Reader, Record, RevealedPayload};
+use lictor_ledger::{LedgerError, LedgerNotice, Reader, Record, RevealedPayload};
 
+use super::record_filter::RecordFilter;
 use crate::args::Listing;
 use crate::render::paint::Paint;
 
-/// Prints records from an index on.
-pub(crate) fn run(
-    reader: &Reader,
-    from: u64,
-    count: usize,
-    reveal: bool,
-    format: Listing,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    for record in reader.records(from)?.take(count) {
+/// Which records are printed, and whether with their content.
+pub(super) struct ShownPart {
+    /// The index of the first.
+    pub(super) from: u64,
+    /// How many at most.
+    pub(super) count: usize,
+    pub(super) filter: RecordFilter,
+    pub(super) reveal: bool,
+}
+
+/// Prints the records that fit.
+pub(super) fn run(reader: &Reader, part: &ShownPart, format: Listing, out: &mut dyn Write) -> anyhow::Result<()> {
+    let fits = |record: &Result<Record, LedgerError>| record.as_ref().map_or(true, |record| part.filter.fits(record));
+    for record in reader.records(part.from)?.filter(fits).take(part.count) {
         let record = record?;
         match format {
             Listing::Jsonl => writeln!(out, "{}", record.line)?,
             Listing::Text => write_text(&record, out)?,
         }
-        if reveal {
+        if part.reveal {
             let revealed = reader.reveal(record.index)?;
             match format {
                 Listing::Jsonl => writeln!(out, "{}", payload_line(record.index, &revealed))?,
