@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use lictor_logic::Time;
+use lictor_logic::{Span, Time};
 
 use lictor_decode::LogRecord;
 use lictor_event::Event;
@@ -47,6 +47,38 @@ pub fn run(judge: &Judge, page: &Page, scope: TrialScope<'_>) -> Vec<Mismatch> {
     page.traces.iter().flat_map(run).collect()
 }
 
+/// When a finding is expected.
+#[derive(Clone, Copy)]
+enum RemarkMoment {
+    /// At an event.
+    Event,
+    /// After this much time without events.
+    After(Span),
+    /// At the end of the sessions.
+    End,
+}
+
+impl RemarkMoment {
+    /// Returns the remark that expects a finding of a property.
+    fn describe_remark(self, id: &str) -> String {
+        match self {
+            RemarkMoment::Event => format!("# violated: {id}"),
+            RemarkMoment::After(span) => format!("# after {span}: violated: {id}"),
+            RemarkMoment::End => format!("# end: violated: {id}"),
+        }
+    }
+}
+
+impl std::fmt::Display for RemarkMoment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RemarkMoment::Event => Ok(()),
+            RemarkMoment::After(span) => write!(f, "after {span}: "),
+            RemarkMoment::End => f.write_str("at the end: "),
+        }
+    }
+}
+
 struct Trial<'a> {
     judge: &'a Judge,
     scope: TrialScope<'a>,
@@ -70,12 +102,13 @@ impl Trial<'_> {
                         Session::new(&mut judge, name)
                     });
                     let found = session.observe(&mut judge, &event)?;
-                    self.compare(&place, &line.expected, &found);
+                    self.compare(&place, RemarkMoment::Event, &line.expected, &found);
                 }
                 Err(message) => self.add_mismatch(&place, message),
             }
         }
-        let place = self.trace.place.clone();
+        let line = self.trace.lines.last().map_or(self.trace.place.line, |line| line.line);
+        let place = Place { line, column: 1, ..self.trace.place.clone() };
         for (span, expected) in &self.trace.later {
             let now = last.unwrap_or(Time(0)).plus(*span);
             let mut found: Vec<Finding> = Vec::new();
@@ -83,17 +116,18 @@ impl Trial<'_> {
                 found.append(&mut session.tick(&mut judge, now)?);
             }
             found.append(&mut judge.tick_histories(now));
-            self.compare(&place, expected, &found);
+            let moment = RemarkMoment::After(*span);
+            self.compare(&place, moment, expected, &found);
         }
         let mut found: Vec<Finding> = Vec::new();
         for session in sessions.values_mut() {
             found.append(&mut session.finish(&mut judge)?);
         }
-        self.compare(&place, &self.trace.end, &found);
+        self.compare(&place, RemarkMoment::End, &self.trace.end, &found);
         Ok(())
     }
 
-    fn compare(&mut self, place: &Place, expected: &[ExpectedFinding], found: &[Finding]) {
+    fn compare(&mut self, place: &Place, moment: RemarkMoment, expected: &[ExpectedFinding], found: &[Finding]) {
         let mut found: Vec<&Finding> = match self.scope {
             TrialScope::Property(id) => found.iter().filter(|finding| finding.property.id == id).collect(),
             TrialScope::All => found.iter().collect(),
@@ -103,7 +137,8 @@ impl Trial<'_> {
                 (Some(id), _) => id.as_str(),
                 (None, TrialScope::Property(id)) => id,
                 (None, TrialScope::All) => {
-                    self.add_mismatch(place, "the remark must name the property: `# violated: ID`".to_owned());
+                    let message = format!("the remark must name the property: `{}`", moment.describe_remark("ID"));
+                    self.add_mismatch(place, message);
                     continue;
                 }
             };
@@ -115,13 +150,17 @@ impl Trial<'_> {
                 None => {
                     let values: Vec<String> =
                         expected.binding.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-                    self.add_mismatch(place, format!("expected a finding of {id}{}, found none", values.concat()));
+                    let message = format!("{moment}expected a finding of {id}{}, found none", values.concat());
+                    self.add_mismatch(place, message);
                 }
             }
         }
         for finding in found {
             let values: Vec<String> = finding.binding.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-            self.add_mismatch(place, format!("unexpected finding of {}{}", finding.property.id, values.concat()));
+            let id = &finding.property.id;
+            let remark = moment.describe_remark(id);
+            let message = format!("{moment}unexpected finding of {id}{}; if it is right: `{remark}`", values.concat());
+            self.add_mismatch(place, message);
         }
     }
 

@@ -11,7 +11,7 @@ mod translating;
 mod values;
 mod warden;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use lictor::policy::Severity;
@@ -64,8 +64,9 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Find mistakes in a policy, or formulas that cannot hold, cannot fail or contradict each other
     ///
-    /// Takes a policy file, or formulas. Given logs after the policy, it also names the properties that they never
-    /// exercise. Exits with 1 if the policy has errors, a formula is unsatisfiable, or two formulas are contradictory.
+    /// Takes a policy or formulas; without arguments, ./lictor.yaml. Given logs after the policy, it also names the
+    /// properties that they never exercise. Exits with 1 if the policy has errors, a formula is unsatisfiable, or two
+    /// formulas are contradictory.
     Check(CheckArgs),
     /// List the operators and the named patterns
     Patterns(PatternsArgs),
@@ -215,8 +216,8 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// A policy file and logs, or formulas
-    #[arg(value_name = "POLICY|FORMULA", required_unless_present = "formulas", conflicts_with = "formulas")]
+    /// A policy (a file, or comma-separated pack names) and logs, or formulas; default: ./lictor.yaml
+    #[arg(value_name = "POLICY|FORMULA", conflicts_with = "formulas")]
     pub(crate) given: Vec<String>,
 
     /// Read formulas from a file, one per line; a line that starts with `#` is a comment
@@ -229,6 +230,10 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) spelling: SpellingArg,
+
+    /// Exit with 1 if a policy has warnings
+    #[arg(long)]
+    pub(crate) strict: bool,
 
     /// Exit with 2 if more than this share of the logs of a policy could not be read, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
@@ -281,9 +286,9 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     pub(crate) noise: bool,
 
-    /// Format of the report
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
+    /// Format of the report; default: by the ending of --output, else text
+    #[arg(short, long, value_enum)]
+    pub(crate) format: Option<ReportFormat>,
 
     /// Write the report to this file, and its summary to standard output
     #[arg(short, long, value_name = "FILE")]
@@ -352,8 +357,8 @@ pub(crate) struct AuditArgs {
 const AUDIT_EXAMPLES: &str = "\
 Examples:
   lictor audit --policy gdpr,agent-safety session.jsonl
-  lictor audit --policy shop.yaml logs/ --format html -o report.html
-  lictor audit --policy shop.yaml 'runs/*.json.zst' --format sarif -o lictor.sarif
+  lictor audit --policy shop.yaml logs/ -o report.html
+  lictor audit --policy shop.yaml 'runs/*.json.zst' -o lictor.sarif
   lictor audit --policy shop.yaml new.jsonl --baseline last-week.json --fail-on high
   lictor audit --policy bank.yaml today.jsonl --history bank.history.json
 
@@ -375,6 +380,33 @@ pub(crate) enum ReportFormat {
     Markdown,
     /// For people, in a browser; a single file
     Html,
+}
+
+impl AuditArgs {
+    /// Returns the format of the report: the one asked for, or the one that the ending of the output file names.
+    pub(crate) fn report_format(&self) -> ReportFormat {
+        let named = self.output.as_deref().and_then(ReportFormat::of_file);
+        self.format.or(named).unwrap_or(ReportFormat::Text)
+    }
+}
+
+impl ReportFormat {
+    /// Returns the format that the ending of a file's name stands for.
+    fn of_file(path: &Path) -> Option<ReportFormat> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Some(ReportFormat::Html),
+            // Some tools expect SARIF in `report.sarif.json`.
+            "json" if path.file_stem().is_some_and(|stem| Path::new(stem).extension() == Some("sarif".as_ref())) => {
+                Some(ReportFormat::Sarif)
+            }
+            "json" => Some(ReportFormat::Json),
+            "jsonl" | "ndjson" => Some(ReportFormat::Jsonl),
+            "sarif" => Some(ReportFormat::Sarif),
+            "xml" => Some(ReportFormat::Junit),
+            "md" | "markdown" => Some(ReportFormat::Markdown),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,7 @@ use anyhow::bail;
 use lictor::glob::Glob;
 use lictor::judge::{Foresight, Judge};
 use lictor::pack;
-use lictor::policy::{FileResolver, Policy, PolicyText, Problem, ResolvedFile, Resolver};
+use lictor::policy::{FileResolver, LoadedPolicy, Policy, PolicyText, Problem, ResolvedFile, Resolver};
 
 use crate::complaint;
 
@@ -80,27 +80,46 @@ pub(crate) fn files(name: &str) -> Vec<(PathBuf, Option<Vec<u8>>)> {
 }
 
 fn load_named(name: &str) -> anyhow::Result<Policy> {
+    let loaded = load_with_warnings(name)?;
+    for warning in loaded.warnings.iter() {
+        complaint::say(&warning.to_string());
+    }
+    Ok(loaded.policy)
+}
+
+/// Loads a policy, a file or comma-separated pack names, with its warnings.
+pub(crate) fn load_with_warnings(name: &str) -> anyhow::Result<LoadedPolicy> {
     let path = Path::new(name);
     let loaded = match path.is_file() {
         true => Policy::load(path),
-        false => Policy::parse(&pack::compose_policy(name).map_err(anyhow::Error::msg)?, name, &FileResolver),
+        false => Policy::parse(&compose_packs(name)?, name, &FileResolver),
     };
-    match loaded {
-        Ok(loaded) => {
-            for warning in loaded.warnings.iter() {
-                complaint::say(&warning.to_string());
-            }
-            Ok(loaded.policy)
+    loaded.map_err(|problems| UnusablePolicy(problems.to_string()).into())
+}
+
+/// Whether a name consists of pack names, with commas between them.
+pub(crate) fn names_packs(name: &str) -> bool {
+    pack::compose_policy(name).is_ok()
+}
+
+/// Returns the text of a policy that uses the packs of a name.
+fn compose_packs(name: &str) -> anyhow::Result<String> {
+    pack::compose_policy(name).map_err(|error| {
+        let has_file = name.split(',').any(|part| Path::new(part.trim()).is_file());
+        match has_file {
+            true => anyhow::anyhow!(
+                "{error}\nhint: several names are packs; to combine files, write a policy that lists them under `uses:`"
+            ),
+            false => anyhow::Error::msg(error),
         }
-        Err(problems) => Err(UnusablePolicy(problems.to_string()).into()),
-    }
+    })
 }
 
 /// Returns the text of a policy: of a file, or one that uses packs.
 pub(crate) fn load_text(name: &str) -> anyhow::Result<PolicyText> {
     match std::fs::read_to_string(name) {
         Ok(text) => Ok(PolicyText::new(name, &text)),
-        Err(_) => Ok(PolicyText::new(name, &pack::compose_policy(name).map_err(anyhow::Error::msg)?)),
+        Err(_) => Ok(PolicyText::new(name, &compose_packs(name)?)),
     }
 }
 

@@ -9,11 +9,12 @@ use super::values::FormatNameParser;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestArgs {
-    /// Policy pages, or a policy for the tests beside it (`tests.md`, `tests/*.md`); default: all pages of the packs
+    /// Policy pages, or a policy NAME.yaml for the tests beside it (`NAME.tests.md`, else `tests.md` and `tests/*.md`);
+    /// default: all pages of the packs
     #[arg(value_name = "PAGE")]
     pub(crate) pages: Vec<PathBuf>,
 
-    /// Policy to judge the traces by, in addition to the definitions on the pages
+    /// Policy to judge the traces by, in addition to the definitions on the pages; without pages, its own tests are run
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 }

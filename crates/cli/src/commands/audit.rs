@@ -69,7 +69,7 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let mut report = result.inspect_err(complain_without_events)?;
     report.origin.fingerprint = Some(policy.fingerprint().into());
     // On a terminal, a text stands right below its command.
-    let is_below_command = args.output.is_none() && args.format == ReportFormat::Text;
+    let is_below_command = args.output.is_none() && args.report_format() == ReportFormat::Text;
     report.origin.command = (!is_below_command).then(|| name_command(arguments));
     if let Some(skewed) = &skewed {
         skewed.merge_verdicts(&mut report);
@@ -271,7 +271,7 @@ pub(crate) fn note_unused_key(session_key: Option<&str>, files: &[FileReport]) {
 
 /// Writes a report in a format.
 fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -> anyhow::Result<()> {
-    match args.format {
+    match args.report_format() {
         ReportFormat::Text => {
             let style = TerminalStyle::default().colour(colour);
             let style = if args.all_findings { style.max_sessions(None) } else { style };

@@ -11,13 +11,20 @@ use crate::commands::check_policy;
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::formulas::{self, ListedFormula};
+use crate::policies;
 use crate::render::check::{self, FormulaCheck, FormulaPair};
 use crate::trace::{SHAPES, Trace, TraceLine};
 
 /// Checks every formula and every pair.
 pub(crate) fn run(args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    if args.given.is_empty() && args.formulas.is_none() {
+        if !Path::new(policies::DEFAULT_FILE).is_file() {
+            bail!("there is no ./{} to check; name a policy, or write a formula", policies::DEFAULT_FILE);
+        }
+        return check_policy::run(policies::DEFAULT_FILE, &[], args, out);
+    }
     if let Some((policy, logs)) = args.given.split_first().filter(|(first, _)| check_policy::is_policy(first)) {
-        return check_policy::run(policy, logs, args.max_faults, out);
+        return check_policy::run(policy, logs, args, out);
     }
     args.given.iter().try_for_each(|given| refuse_path(given))?;
     let listed = match &args.formulas {

@@ -6,10 +6,11 @@ use lictor::audit::{AuditOptions, Inventory, MissingFact, UnexercisedProperty, a
 use lictor::input;
 use lictor::judge::{Foresight, Judge};
 use lictor::policy::glob::Glob;
-use lictor::policy::{Policy, RecordPurpose, Tool, lint};
+use lictor::policy::{LoadedPolicy, Policy, Problem, ProblemLevel, Problems, RecordPurpose, Tool, lint};
 use lictor::report::escape_hidden;
 use lictor_label::open::{OpenOptions, open_labelers};
 
+use crate::args::CheckArgs;
 use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
 use crate::commands::serve;
 use crate::exit::Outcome;
@@ -18,14 +19,15 @@ use crate::policies::{self, UnusablePolicy};
 /// Whether an argument of `lictor check` names a policy rather than being a formula.
 pub(crate) fn is_policy(argument: &str) -> bool {
     let path = std::path::Path::new(argument);
-    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") || path.is_file()
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+        || path.is_file()
+        || policies::names_packs(argument)
 }
 
 /// Checks a policy, and with logs also which properties they do not exercise.
-pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let name = policy;
-    let policy = match policies::load(Some(name), &[]) {
-        Ok(policy) => policy,
+pub(crate) fn run(name: &str, logs: &[String], args: &CheckArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let LoadedPolicy { policy, warnings: loading, .. } = match policies::load_with_warnings(name) {
+        Ok(loaded) => loaded,
         // Mistakes are what this command looks for, so they are its result and no failure.
         Err(error) => match error.downcast::<UnusablePolicy>() {
             Ok(problems) => {
@@ -36,8 +38,9 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
         },
     };
     let mistakes = serve::mistakes(name)?;
-    let problems = lint(&policy, today());
-    for problem in problems.iter() {
+    let lints = lint(&policy, today());
+    let problems = merge_problems(&loading, &lints);
+    for problem in &problems {
         writeln!(out, "{problem}\n")?;
     }
     for mistake in &mistakes {
@@ -66,8 +69,8 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
         let inputs = input::find(logs, options.input_limits())?;
         let report = audit(&mut judge, &inputs, &options, &()).inspect_err(complain_without_events)?;
         complain(&report.faults);
-        warn_if_too_many(&report, max_faults);
-        is_unread = has_too_many_faults(&report, max_faults);
+        warn_if_too_many(&report, args.max_faults);
+        is_unread = has_too_many_faults(&report, args.max_faults);
         for gap in &report.coverage.gaps {
             writeln!(out, "{}\n", escape_hidden(&describe_gap(gap)))?;
         }
@@ -85,13 +88,24 @@ pub(crate) fn run(policy: &str, logs: &[String], max_faults: f64, out: &mut dyn 
         }
     }
     let (errors, warnings) = problems.iter().fold((0, 0), |(errors, warnings), problem| match problem.level {
-        lictor::policy::ProblemLevel::Error => (errors + 1, warnings),
-        lictor::policy::ProblemLevel::Warning => (errors, warnings + 1),
+        ProblemLevel::Error => (errors + 1, warnings),
+        ProblemLevel::Warning => (errors, warnings + 1),
     });
     let (count, errors) = (policy.properties.len(), errors + mistakes.len() + unusable.len());
     writeln!(out, "{}: {count} properties, {errors} errors, {warnings} warnings", policy.name)?;
-    let outcome = if errors > 0 { Outcome::Findings } else { Outcome::Compliant };
+    let is_found = errors > 0 || args.strict && warnings > 0;
+    let outcome = if is_found { Outcome::Findings } else { Outcome::Compliant };
     Ok(if is_unread { Outcome::Unjudged } else { outcome })
+}
+
+/// Returns the problems of loading and of the linter. A place that both name is reported once, by the loader, which
+/// knows what was meant.
+fn merge_problems<'a>(loading: &'a Problems, lints: &'a Problems) -> Vec<&'a Problem> {
+    let is_same = |one: &Problem, other: &Problem| {
+        one.line > 0 && (&one.file, one.line, one.column) == (&other.file, other.line, other.column)
+    };
+    let is_new = |lint: &&Problem| !loading.iter().any(|known| is_same(known, lint));
+    loading.iter().chain(lints.iter().filter(is_new)).collect()
 }
 
 /// Describes the arguments that `erases`, `consents` and `withdraws` read, and that no call of the tool has.

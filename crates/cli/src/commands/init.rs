@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhow::Context;
+use lictor::report::escape_hidden;
 
 use crate::args::InitArgs;
 use crate::commands::inspect::inspect;
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &InitArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     let path = &args.path;
     let mut outcome = Outcome::Compliant;
     let policy = match args.from.is_empty() {
-        true => POLICY.to_owned(),
+        true => POLICY.replacen("lictor.yaml", &escape_hidden(&path.display().to_string()), 1),
         false => {
             let inspected = inspect(&args.from, None, None)?;
             if !inspected.inventory.faults.is_empty() {

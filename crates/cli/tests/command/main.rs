@@ -13,6 +13,7 @@ mod ledger_audit;
 mod ledger_questions;
 mod mcp;
 mod output;
+mod policy_files;
 mod serve;
 
 use std::time::{Duration, Instant};

@@ -142,8 +142,9 @@ impl PageReader<'_> {
         let remarks = match remark::parse_remarks(remark) {
             Ok(remarks) => remarks,
             Err(message) => {
-                let hint = "such as `# violated`, `# violated p=\"marketing\"`, `# violated: gdpr/data-minimisation`, \
-                            `# end: violated`, `# after 31d: violated`";
+                let hint = "such as `# violated: gdpr/data-minimisation`, `# violated: ID p=\"marketing\"`, \
+                            `# end: violated: ID`, `# after 31d: violated: ID`; without `: ID` only on a page that \
+                            defines the property of its heading";
                 return self.report_error(at, "page.remark", message, hint);
             }
         };
@@ -151,7 +152,7 @@ impl PageReader<'_> {
             for remark in remarks {
                 match remark {
                     Remark::Here(_) => {
-                        let hint = "write it after the event, or `# end: violated` for the end";
+                        let hint = "write it after the event, or `# end: violated: ID` for the end";
                         self.report_error(at.clone(), "page.remark", "there is no event in this line", hint);
                     }
                     Remark::End(expected) => trace.end.extend(expected),

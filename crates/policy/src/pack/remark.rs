@@ -104,7 +104,9 @@ fn parse_bindings(text: &str) -> Result<Vec<(Text, Value)>, String> {
     let mut bindings = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let (name, after) = rest.split_once('=').ok_or_else(|| format!("`{rest}` gives no value: write `p=\"x\"`"))?;
+        let (name, after) = rest.split_once('=').ok_or_else(|| {
+            format!("`{rest}` gives no value: write `p=\"x\"`, or a property with a colon: `violated: {rest}`")
+        })?;
         let name = name.trim();
         if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
             return Err(format!("`{name}` is not a variable"));
