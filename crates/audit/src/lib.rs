@@ -4,6 +4,7 @@
 //! with a violation are then replayed with their whole history for the witnesses.
 
 mod answers;
+mod approved;
 mod batch;
 mod closed_session;
 pub mod comparison;
@@ -210,7 +211,7 @@ fn run(
         approved: Vec::new(),
         guarded: Vec::new(),
     };
-    guarded_log::separate_approved(&mut report, &options.guarded);
+    approved::separate_approved(&mut report, &options.guarded);
     (report.findings, report.known) = split_known(report.findings, &options.baseline);
     noise.retain(|rest| report.findings.iter().any(|finding| finding.fingerprint == rest.fingerprint));
     report.noise = noise;

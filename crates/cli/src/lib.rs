@@ -14,6 +14,7 @@ mod labelers;
 mod ledger_log;
 mod policies;
 mod render;
+mod subject_names;
 mod trace;
 mod wardens;
 

@@ -75,7 +75,7 @@ pub struct Grant {
     pub until: Option<String>,
     /// The name of its approval in records, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub record: Option<String>,
+    pub approval_record: Option<String>,
 }
 
 impl Grant {
@@ -83,8 +83,15 @@ impl Grant {
     pub fn of(id: &str, call: &str, rewritten: Option<&str>, settled: &Decision) -> Option<Grant> {
         let rewritten = settled.rewritten.as_deref().map(write_event).or_else(|| rewritten.map(str::to_owned));
         let (call, id) = (call.to_owned(), id.to_owned());
-        let record = settled.approval_record.as_ref().map(ToString::to_string);
-        settled.action.takes_effect().then(|| Grant { call, id, rewritten, excused: Vec::new(), until: None, record })
+        let approval_record = settled.approval_record.as_ref().map(ToString::to_string);
+        settled.action.takes_effect().then(|| Grant {
+            call,
+            id,
+            rewritten,
+            excused: Vec::new(),
+            until: None,
+            approval_record,
+        })
     }
 
     /// Returns the grant with more properties excused: those that would object to the call right after its approval.
@@ -143,7 +150,7 @@ mod tests {
             rewritten: None,
             excused: Vec::new(),
             until: Some("2026-05-01T00:00:10Z".into()),
-            record: None,
+            approval_record: None,
         };
         let mut memory = SessionMemory::default();
         memory.grant(grant);

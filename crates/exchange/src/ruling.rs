@@ -188,7 +188,7 @@ impl Life {
             record.insert("type".into(), json!("carried_out"));
             record.insert("action".into(), json!("forward"));
             record.insert("exchange".into(), json!(self.id));
-            if let Some(approval) = &grant.record {
+            if let Some(approval) = &grant.approval_record {
                 record.insert("approval".into(), json!(approval));
             }
             self.perform(ExchangeStep::Note(record)).await?;

@@ -2,12 +2,10 @@
 
 use std::io::Write;
 
-use lictor::guard::person;
-use lictor::recognise::{PersonalData, Recogniser};
-
 use crate::args::EraseArgs;
 use crate::commands::log::options;
 use crate::exit::Outcome;
+use crate::subject_names::names_in_records;
 
 /// Destroys the key of the subject and records the erasure.
 pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
@@ -24,17 +22,4 @@ pub(crate) fn run(args: &EraseArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         writeln!(out, "erased; record {} says so, without the name", outcome?.index)?;
     }
     Ok(Outcome::Compliant)
-}
-
-/// Returns the names of a person in records: as given, and normalized.
-pub(crate) fn names_in_records(subject: &str) -> Vec<String> {
-    let mut found = PersonalData::default();
-    Recogniser::builtin().text(subject, &mut found);
-    let mut names = vec![subject.to_owned()];
-    for name in std::iter::once(person(subject).into_owned()).chain(found.subjects.iter().map(ToString::to_string)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }

@@ -206,9 +206,17 @@ async fn approved_call_passes_when_made_again() {
     let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
     assert_eq!(got.status, 404, "it does not wait any more");
     let records = world.end().await;
-    assert_eq!(of_type(&records, "carried_out").len(), 1);
+    let carried_out = of_type(&records, "carried_out");
+    assert_eq!(carried_out.len(), 1);
     let decisions = of_type(&records, "decision");
-    assert_eq!(decisions.iter().filter(|record| record["settles"] == true).count(), 1);
+    let settled: Vec<_> = decisions.iter().filter(|record| record["settles"] == true).collect();
+    assert_eq!(settled.len(), 1);
+    // The records of one approval can be joined, and name the reviewer.
+    let approval = &settled[0]["approval"];
+    assert!(approval.is_string() && carried_out[0]["approval"] == *approval, "{records:?}");
+    let joined: Vec<_> = decisions.iter().filter(|record| record["approval"] == *approval).collect();
+    assert_eq!(joined.iter().filter(|record| record["action"] == "ask").count(), 1);
+    assert!(joined.iter().any(|record| record["kind"] == "approval" && record["by"] == "ann"), "{records:?}");
     // All are of one run, and the records of exchanges count their decisions.
     assert!(decisions.iter().all(|record| record["run"].is_string() && record["run"] == decisions[0]["run"]));
     for exchange in of_type(&records, "exchange") {

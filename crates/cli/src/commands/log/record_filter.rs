@@ -11,7 +11,7 @@ use lictor_ledger::{Reader, Record, RevealedPayload};
 use serde_json::{Map, Value};
 
 use crate::args::RecordFilterArgs;
-use crate::commands::erase::names_in_records;
+use crate::subject_names::names_in_records;
 
 /// The records that a command looks at. Without conditions these are all.
 #[derive(Debug, Default)]
