@@ -1,10 +1,12 @@
 //! Calls that wait for a reviewer, and the grants by which they pass when they are made again.
 
+use lictor_event::content_hash::{hash_call, to_hex};
 use lictor_event::{Arguments, Event, parse_time, write_time};
 use lictor_judge::guard::{Decision, Preview};
 use lictor_logic::Time;
 use lictor_wire::Ruling;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::stored_event::{read_event, write_event};
 
@@ -64,6 +66,9 @@ pub struct Grant {
     pub call: String,
     /// The id of its approval.
     pub id: String,
+    /// The id of the call in the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
     /// The call as it is forwarded, if it was rewritten: a line of Lictor's own format.
     pub rewritten: Option<String>,
     /// The properties whose objection is excused: those that the reviewer was asked about, and those that object to the
@@ -83,10 +88,12 @@ impl Grant {
     pub fn of(id: &str, call: &str, rewritten: Option<&str>, settled: &Decision) -> Option<Grant> {
         let rewritten = settled.rewritten.as_deref().map(write_event).or_else(|| rewritten.map(str::to_owned));
         let (call, id) = (call.to_owned(), id.to_owned());
+        let call_id = settled.event.id.as_ref().map(ToString::to_string);
         let approval_record = settled.approval_record.as_ref().map(ToString::to_string);
         settled.action.takes_effect().then(|| Grant {
             call,
             id,
+            call_id,
             rewritten,
             excused: Vec::new(),
             until: None,
@@ -111,6 +118,20 @@ impl Grant {
         self.until.as_deref().and_then(parse_time).is_some_and(|until| until < now)
     }
 
+    /// Returns the record of the call that was made again, in an exchange if it was part of one.
+    pub(crate) fn record(&self, exchange: Option<&str>) -> Map<String, Value> {
+        let mut record = Map::new();
+        record.insert("type".into(), json!("carried_out"));
+        record.insert("action".into(), json!("forward"));
+        if let Some(exchange) = exchange {
+            record.insert("exchange".into(), json!(exchange));
+        }
+        if let Some(approval) = &self.approval_record {
+            record.insert("approval".into(), json!(approval));
+        }
+        record
+    }
+
     pub(crate) fn ruling(&self) -> Ruling {
         match &self.rewritten {
             None => Ruling::Forward,
@@ -119,13 +140,10 @@ impl Grant {
     }
 }
 
-/// Returns the hash of a call's tool and arguments, which identifies an approved call when it is made again.
+/// Returns the hash of a call's tool and arguments, which identifies an approved call when it is made again, with its
+/// arguments in any order.
 pub fn call_hash(event: &Event) -> String {
-    let mut hash = blake3::Hasher::new();
-    hash.update(event.tool.as_deref().unwrap_or_default().as_bytes());
-    hash.update(&[0]);
-    hash.update(arguments(event).unwrap_or_default().as_bytes());
-    hash.finalize().to_string()
+    to_hex(&hash_call(event))
 }
 
 fn arguments(event: &Event) -> Option<String> {
@@ -147,6 +165,7 @@ mod tests {
         let grant = Grant {
             call: "c".into(),
             id: "1".into(),
+            call_id: None,
             rewritten: None,
             excused: Vec::new(),
             until: Some("2026-05-01T00:00:10Z".into()),

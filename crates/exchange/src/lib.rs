@@ -36,6 +36,7 @@
 //! the same steps.
 
 mod approval;
+mod continuations;
 mod exchange;
 mod guide;
 mod hold;
@@ -55,9 +56,10 @@ mod stream;
 mod texts;
 
 pub use approval::{ApprovalRequest, Grant, call_hash};
+pub use continuations::Continuations;
 pub use exchange::Exchange;
 pub use hourly_calls::HourlyCalls;
-pub use local::{LocalDecider, LocalExchange, LocalParts, LocalReply, LocalSessions};
+pub use local::{LocalDecider, LocalExchange, LocalParts, LocalReply, LocalSessions, ResumedCall, SessionChoice};
 pub use memory::{ModelNote, SessionMemory};
 pub use notes::denial_note;
 pub use ruling::{denial, ruling};

@@ -4,29 +4,25 @@
 //! is denied at once, with the id of its approval. Once it is approved ([`LocalSessions::settle`]), it passes when it
 //! is made again.
 
-use std::collections::{HashMap, VecDeque};
+mod sessions;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use lictor_event::{DELIVERY, Event, Kind};
 use lictor_json::{Json, Text};
-use lictor_judge::decision::Refusal;
 use lictor_judge::guard::{Action, Capabilities, Decision, Guard, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
 use lictor_logic::Time;
 use lictor_wire::Api;
 use serde_json::{Map, Value};
 
-use crate::approval::ApprovalRequest;
 use crate::exchange::Exchange;
-use crate::hourly_calls::HourlyCalls;
-use crate::memory::SessionMemory;
-use crate::notes::denial_note;
 use crate::step::{DecideQuestion, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult};
 
-/// How many decisions of a session are kept, for duplicate deliveries.
-const MAX_DELIVERED: usize = 64;
+use sessions::LocalSession;
+pub use sessions::{LocalSessions, ResumedCall, SessionChoice};
 
 /// Decides for a local driver. An error means that the decision could not be recorded; nothing is forwarded then.
 pub trait LocalDecider {
@@ -83,57 +79,16 @@ impl LocalDecider for Guard {
     }
 }
 
-/// The sessions of a local driver.
-#[derive(Debug, Default)]
-pub struct LocalSessions {
-    by_name: HashMap<String, LocalSession>,
-    /// The calls of the last hour, because of bad forecasts.
-    calls: HourlyCalls,
-}
-
-#[derive(Debug, Default)]
-struct LocalSession {
-    memory: Arc<SessionMemory>,
-    /// Decisions by the delivery numbers of their events.
-    delivered: VecDeque<(Text, Arc<Decision>)>,
-    approvals: HashMap<String, ApprovalRequest>,
-}
-
-impl LocalSessions {
-    /// Keeps the answers of reviewers: an approved call passes when it is made again, and the model reads of a denial with
-    /// its next request.
-    pub fn settle(&mut self, session: &str, decision: &Decision, decider: &mut dyn LocalDecider) -> Result<(), String> {
-        let Some(known) = self.by_name.get_mut(session) else { return Ok(()) };
-        for settled in &decision.settled {
-            let request = settled.settles.as_deref().and_then(|id| known.approvals.remove(id));
-            if matches!(settled.refused, Some(Refusal::Denied(_))) {
-                Arc::make_mut(&mut known.memory).note(denial_note(settled.event.tool.as_deref()));
-            }
-            if let Some(grant) = request.and_then(|request| request.grant(settled)) {
-                let preview = decider.preview(&settled.event)?;
-                let grant = grant.excusing(preview.properties.iter().map(Text::as_str));
-                Arc::make_mut(&mut known.memory).grant(grant);
-            }
-        }
-        Ok(())
-    }
-
-    /// Forgets a session that has ended.
-    pub fn forget(&mut self, session: &str) {
-        self.by_name.remove(session);
-    }
-
-    fn session(&mut self, name: &str) -> &mut LocalSession {
-        self.by_name.entry(name.to_owned()).or_default()
-    }
-}
-
 /// An exchange that is driven locally.
 #[derive(Debug)]
 pub struct LocalExchange {
     api: Api,
     id: String,
-    session: String,
+    choice: SessionChoice,
+    /// The name of the session, as soon as the request is read.
+    session: Option<String>,
+    /// Whether the session of the reply is remembered.
+    is_linked: bool,
     options: ExchangeOptions,
     exchange: Option<Exchange>,
     is_streaming: bool,
@@ -177,11 +132,13 @@ enum Pause {
 
 impl LocalExchange {
     /// Creates an exchange of a session. `id` must be unique among exchanges.
-    pub fn new(api: Api, id: String, session: String, options: ExchangeOptions) -> LocalExchange {
+    pub fn new(api: Api, id: String, session: impl Into<SessionChoice>, options: ExchangeOptions) -> LocalExchange {
         LocalExchange {
             api,
             id,
-            session,
+            choice: session.into(),
+            session: None,
+            is_linked: false,
             options,
             exchange: None,
             is_streaming: false,
@@ -190,6 +147,11 @@ impl LocalExchange {
             pieces: Vec::new(),
             decisions: Vec::new(),
         }
+    }
+
+    /// Returns the name of the session; none before a request that could be read.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// Judges the body of a request. Returns the body that may be sent.
@@ -302,6 +264,9 @@ impl LocalExchange {
     /// Performs steps until one needs the caller.
     fn drive(&mut self, (sessions, decider): LocalParts<'_>, mut step: ExchangeStep) -> Pause {
         loop {
+            if matches!(step, ExchangeStep::SendBody(_) | ExchangeStep::SendPiece(_)) {
+                self.link_response(sessions);
+            }
             let done = match step {
                 ExchangeStep::SendUpstream(bytes) => return Pause::Upstream(bytes),
                 ExchangeStep::AskAgain(bytes) => return Pause::Again(bytes),
@@ -330,6 +295,15 @@ impl LocalExchange {
         }
     }
 
+    /// Remembers the session of the response before the client can continue it.
+    fn link_response(&mut self, sessions: &mut LocalSessions) {
+        let id = self.exchange.as_ref().filter(|_| self.api == Api::Responses && !self.is_linked);
+        if let (Some(id), Some(session)) = (id.and_then(Exchange::reply_id), &self.session) {
+            sessions.link_response(id, session);
+            self.is_linked = true;
+        }
+    }
+
     /// Performs a step that needs nothing from the caller.
     fn perform(
         &mut self,
@@ -337,32 +311,28 @@ impl LocalExchange {
         decider: &mut dyn LocalDecider,
         step: ExchangeStep,
     ) -> Result<StepResult, String> {
-        let session = sessions.session(&self.session);
+        let name = self.session.clone().unwrap_or_default();
         Ok(match step {
-            ExchangeStep::Identify(hints) => StepResult::Identity {
-                session: self.session.clone(),
-                principal: hints.user.as_ref().map(ToString::to_string),
-            },
-            ExchangeStep::Load { .. } => {
-                if let Some(now) = decider.now() {
-                    session.memory = Arc::clone(&session.memory).without_expired_grants(now);
-                }
-                StepResult::Memory(Arc::clone(&session.memory))
+            ExchangeStep::Identify(hints) => {
+                let session = sessions.identify(&self.choice, &hints);
+                self.session = Some(session.clone());
+                StepResult::Identity { session, principal: hints.user.as_ref().map(ToString::to_string) }
             }
-            ExchangeStep::Decide(question) => self.decide(session, decider, *question)?,
+            ExchangeStep::Load { .. } => StepResult::Memory(sessions.session(&name).load(decider.now())),
+            ExchangeStep::Decide(question) => self.decide(sessions.session(&name), decider, *question)?,
             ExchangeStep::Save(memory) => {
-                session.memory = memory;
+                sessions.session(&name).memory = memory;
                 StepResult::Done
             }
             ExchangeStep::Preview(event) => StepResult::Preview(Box::new(decider.preview(&event)?)),
-            ExchangeStep::Score(replies) => StepResult::Scores(Box::new(decider.score(&self.session, &replies)?)),
-            ExchangeStep::Guide(query) => StepResult::Guidance(Box::new(decider.guide(&self.session, &query)?)),
+            ExchangeStep::Score(replies) => StepResult::Scores(Box::new(decider.score(&name, &replies)?)),
+            ExchangeStep::Guide(query) => StepResult::Guidance(Box::new(decider.guide(&name, &query)?)),
             ExchangeStep::Ask(request) => {
                 let id = request.id.clone();
-                session.approvals.insert(id.clone(), *request);
+                sessions.session(&name).approvals.insert(id.clone(), *request);
                 StepResult::Approval(id)
             }
-            ExchangeStep::LookUp(id) => StepResult::Pending(decider.is_pending(&self.session, &id)?),
+            ExchangeStep::LookUp(id) => StepResult::Pending(decider.is_pending(&name, &id)?),
             ExchangeStep::Note(record) => {
                 decider.note(record)?;
                 StepResult::Done
@@ -402,9 +372,7 @@ impl LocalExchange {
                 self.decisions.push(Arc::clone(&decision));
             }
             if let Some(delivery) = delivery {
-                session.delivered.push_back((delivery, Arc::clone(&decision)));
-                let surplus = session.delivered.len().saturating_sub(MAX_DELIVERED);
-                session.delivered.drain(..surplus);
+                session.note_delivery(delivery, Arc::clone(&decision));
             }
             decisions.push(decision);
         }

@@ -7,7 +7,6 @@ use lictor_event::{Event, Kind};
 use lictor_judge::guard::{Action, Decision};
 use lictor_policy::Response;
 use lictor_wire::Ruling;
-use serde_json::json;
 
 use crate::approval::{ApprovalRequest, call_hash};
 use crate::exchange::{Life, Stop, number, unexpected};
@@ -184,14 +183,7 @@ impl Life {
             if !grant.covers(&preview) {
                 return Ok(None);
             }
-            let mut record = serde_json::Map::new();
-            record.insert("type".into(), json!("carried_out"));
-            record.insert("action".into(), json!("forward"));
-            record.insert("exchange".into(), json!(self.id));
-            if let Some(approval) = &grant.approval_record {
-                record.insert("approval".into(), json!(approval));
-            }
-            self.perform(ExchangeStep::Note(record)).await?;
+            self.perform(ExchangeStep::Note(grant.record(Some(&self.id)))).await?;
             return Ok(Some(grant.ruling()));
         }
     }

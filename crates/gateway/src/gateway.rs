@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lictor_exchange::HourlyCalls;
+use lictor_exchange::{Continuations, HourlyCalls};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::now;
 use crate::config::Config;
-use crate::continuations::Continuations;
 use crate::drop_on_thread::DropOnThread;
 use crate::identity::{EVERYBODY, Namer};
 use crate::in_flight::InFlight;

@@ -26,7 +26,6 @@ mod active_policy;
 mod body;
 mod clock;
 mod config;
-mod continuations;
 mod control;
 mod drop_on_thread;
 mod error_response;

@@ -3,6 +3,9 @@
 use lictor_event::content_hash::ContentHash;
 use lictor_json::{Json, Object, Text};
 
+/// The members of `metadata` that name a session, the first that is present.
+const SESSION_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
+
 /// The names in a body by which a session may be known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionHints {
@@ -23,5 +26,15 @@ impl SessionHints {
     pub(crate) fn from_metadata(body: &Json) -> SessionHints {
         let metadata = body.get("metadata").and_then(Json::as_object).cloned().unwrap_or_default();
         SessionHints { metadata, ..SessionHints::default() }
+    }
+
+    /// Returns the id by which the body names its session: in its metadata, or else the conversation that the vendor keeps.
+    pub fn session_id(&self) -> Option<String> {
+        let named = SESSION_METADATA.iter().find_map(|key| match self.metadata.get(key)? {
+            Json::String(id) => Some(id.to_string()),
+            number @ Json::Number(_) => Some(number.to_string()),
+            _ => None,
+        });
+        named.or_else(|| self.conversation.as_ref().map(ToString::to_string))
     }
 }

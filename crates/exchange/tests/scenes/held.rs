@@ -44,7 +44,7 @@ impl Played {
         let mut played = Played {
             guard: Guard::new(judge, GuardOptions::default()).foreseeing(foresight),
             sessions: LocalSessions::default(),
-            exchange: LocalExchange::new(api, "1".into(), "s".into(), options),
+            exchange: LocalExchange::new(api, "1".into(), "s".to_owned(), options),
         };
         let parts = (&mut played.sessions, &mut played.guard as _);
         played.exchange.request(parts, Bytes::from(request.to_string())).unwrap();

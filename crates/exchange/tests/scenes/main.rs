@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod check;
+mod conversations;
 mod held;
 
 use std::path::Path;

@@ -16,7 +16,6 @@ use lictor_event::Event;
 use lictor_exchange::{
     DecideQuestion, Exchange, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
 };
-use lictor_json::Json;
 use lictor_judge::guard::Decision;
 use lictor_logic::Time;
 use lictor_warden::RefusedInput;
@@ -35,9 +34,6 @@ use crate::waiting::WaitingCall;
 
 /// How often a pending approval is looked up, since another gateway may get the answer.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
-
-/// The metadata keys of a body by which an application may name the session.
-const SESSION_METADATA: [&str; 4] = ["lictor_session", "session_id", "conversation_id", "thread_id"];
 
 /// The state of the driver of one exchange.
 #[derive(Default)]
@@ -285,14 +281,9 @@ impl HttpExchange {
         if self.caller.principal.is_none() {
             self.caller.principal = hints.user.as_ref().map(ToString::to_string);
         }
-        let named = SESSION_METADATA.iter().find_map(|key| match hints.metadata.get(key)? {
-            Json::String(id) => Some(id.to_string()),
-            number @ Json::Number(_) => Some(number.to_string()),
-            _ => None,
-        });
-        let id = named.as_deref().or(hints.conversation.as_deref());
+        let id = hints.session_id();
         let sources = &self.gateway.config.session_from;
-        let mut session = self.gateway.namer.session(&self.caller, &self.head.headers, id, hints, sources);
+        let mut session = self.gateway.namer.session(&self.caller, &self.head.headers, id.as_deref(), hints, sources);
         let previous = hints.previous_response.as_deref();
         if session.origin == Origin::Principal
             && let Some(name) = previous.and_then(|id| self.gateway.continuations.session(&self.response_key(id)))

@@ -11,7 +11,7 @@ const MAX_RESPONSES: usize = 100_000;
 
 /// The sessions of responses.
 #[derive(Debug, Default)]
-pub(crate) struct Continuations(Mutex<ResponseSessions>);
+pub struct Continuations(Mutex<ResponseSessions>);
 
 #[derive(Debug, Default)]
 struct ResponseSessions {
@@ -22,12 +22,12 @@ struct ResponseSessions {
 
 impl Continuations {
     /// Returns the session of a response.
-    pub(crate) fn session(&self, response: &str) -> Option<String> {
+    pub fn session(&self, response: &str) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).sessions.get(response).cloned()
     }
 
     /// Remembers the session of a response.
-    pub(crate) fn add(&self, response: String, session: &str) {
+    pub fn add(&self, response: String, session: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.sessions.insert(response.clone(), session.to_owned()).is_none() {
             known.order.push_back(response);
