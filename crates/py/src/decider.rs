@@ -130,6 +130,23 @@ impl Decider {
         }
     }
 
+    /// Returns the sessions in which something waits for a reviewer by this id, in the order of their names.
+    pub(crate) fn awaiting(&mut self, id: &str) -> Result<Vec<String>, String> {
+        let mut names: Vec<String> = match self {
+            Decider::Forgetful(guard) => guard.sessions().map(ToString::to_string).collect(),
+            Decider::Writing(writing) => writing.warden.names(),
+            Decider::Closed => return Err(closed()),
+        };
+        names.sort_unstable();
+        let mut awaiting = Vec::new();
+        for name in names {
+            if self.is_pending(&name, id)? {
+                awaiting.push(name);
+            }
+        }
+        Ok(awaiting)
+    }
+
     /// Writes a record that is no decision, if there is a log.
     pub(crate) fn note(&mut self, record: Map<String, Value>, now: Time) -> Result<(), String> {
         match self {

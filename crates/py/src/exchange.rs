@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lictor::guard::Decision;
-use lictor_exchange::{ExchangeFailure, ExchangeOptions, LocalExchange, LocalParts, LocalReply};
+use lictor_exchange::{ExchangeFailure, ExchangeOptions, LocalExchange, LocalParts, LocalReply, SessionChoice};
 use lictor_wire::{Api, Route};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -22,7 +22,6 @@ const HOLD_BACK_BYTES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Exchange {
     core: GuardCore,
-    session: String,
     api: Option<Api>,
     /// Whether it needs no judging.
     is_harmless: bool,
@@ -133,8 +132,16 @@ fn new_id() -> String {
 
 #[pymethods]
 impl Exchange {
+    /// Creates an exchange of the session `named`, or else of its conversation, among those of the session `own`.
     #[new]
-    fn new(core: &Bound<'_, GuardCore>, session: &str, method: &str, path: &str, hold_text: bool) -> Exchange {
+    fn new(
+        core: &Bound<'_, GuardCore>,
+        named: Option<String>,
+        own: String,
+        method: &str,
+        path: &str,
+        hold_text: bool,
+    ) -> Exchange {
         let route = Api::route(method, path);
         let (api, is_harmless) = match route {
             Route::Judged(api) | Route::Counted(api) => (Some(api), false),
@@ -155,8 +162,15 @@ impl Exchange {
         options.judges_reply = judges_reply;
         options.interventions = core.predict();
         options.steering = core.steering();
-        let exchange = LocalExchange::new(api.unwrap_or(Api::Chat), new_id(), session.to_owned(), options);
-        Exchange { core, session: session.to_owned(), api, is_harmless, exchange: Mutex::new(exchange) }
+        let session = named.map_or(SessionChoice::ByConversation(own), SessionChoice::Named);
+        let exchange = LocalExchange::new(api.unwrap_or(Api::Chat), new_id(), session, options);
+        Exchange { core, api, is_harmless, exchange: Mutex::new(exchange) }
+    }
+
+    /// The name of the session; none before a request that could be read.
+    #[getter]
+    fn session(&self) -> Option<String> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).session().map(str::to_owned)
     }
 
     /// Whether the request needs no judging: lists of models.
@@ -246,6 +260,6 @@ impl Exchange {
 
     fn __repr__(&self) -> PyResult<String> {
         let api = self.api.map(Api::name).ok_or_else(|| Error::State.with("a request of no known kind"))?;
-        Ok(format!("<Exchange of {} by {api}>", self.session))
+        Ok(format!("<Exchange of {} by {api}>", self.session().as_deref().unwrap_or("a conversation")))
     }
 }

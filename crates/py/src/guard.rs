@@ -10,7 +10,7 @@ use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview, ReplyS
 use lictor::guidance::{Guidance, GuidanceQuery};
 use lictor::judge::Foresight;
 use lictor::policy::{PredictSettings, Steering};
-use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, changes_texts};
+use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, ResumedCall, changes_texts};
 use lictor_logic::{Span, Time};
 use lictor_warden::RefusedInput;
 use pyo3::prelude::*;
@@ -57,10 +57,28 @@ impl GuardState {
         Ok(decision)
     }
 
+    /// Resumes a call that a reviewer approved, or else decides on it. A call that waits for a reviewer can be resumed.
+    pub(crate) fn admit(&mut self, mut event: Event, session: &str) -> Result<Admission, String> {
+        event.session = Some(session.into());
+        if let Some(resumed) = self.sessions.resume(session, &event, &mut self.decider)? {
+            return Ok(Admission::Resumed(resumed));
+        }
+        let decision = self.decide(event.clone(), session)?;
+        self.sessions.hold(session, &event, &decision);
+        Ok(Admission::Decided(decision))
+    }
+
     /// Returns the parts that drive an exchange.
     pub(crate) fn parts(&mut self) -> LocalParts<'_> {
         (&mut self.sessions, &mut self.decider)
     }
+}
+
+/// What becomes of a call.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    Resumed(ResumedCall),
+    Decided(Arc<Decision>),
 }
 
 impl LocalDecider for Decider {
@@ -146,6 +164,9 @@ pub(crate) fn to_python<'py>(py: Python<'py>, line: &str) -> PyResult<Bound<'py,
 /// Findings and decisions as Python objects.
 type FindingsAndDecisions<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 
+/// A decision, or the id and the rewritten form of a call that is resumed.
+type AdmittedCall<'py> = (Option<Bound<'py, PyAny>>, Option<(Option<String>, Option<Bound<'py, PyAny>>)>);
+
 fn told<'py>(
     py: Python<'py>,
     told: Result<(Vec<Finding>, Vec<Decision>), String>,
@@ -204,6 +225,25 @@ impl GuardCore {
         let event = read_event(event)?;
         let decided = py.detach(|| self.lock()?.decide(event, session));
         to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line())
+    }
+
+    /// Decides on a call before it is made; one that a reviewer approved is resumed. Returns the decision, or the id and the
+    /// rewritten form of the resumed call.
+    fn admit<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<AdmittedCall<'py>> {
+        let event = read_event(event)?;
+        let admitted = py.detach(|| self.lock()?.admit(event, session));
+        Ok(match admitted.map_err(|message| Error::Log.with(message))? {
+            Admission::Decided(decision) => (Some(to_python(py, &decision.line())?), None),
+            Admission::Resumed(ResumedCall { id, rewritten }) => {
+                let rewritten = rewritten.map(|event| value::loads(py, &event.to_json().to_string())).transpose()?;
+                (None, Some((id, rewritten)))
+            }
+        })
+    }
+
+    /// Returns the sessions in which something waits for a reviewer by this id.
+    fn awaiting(&self, py: Python<'_>, id: &str) -> PyResult<Vec<String>> {
+        py.detach(|| self.lock()?.decider.awaiting(id)).map_err(|message| Error::Log.with(message))
     }
 
     /// Advances time to now. Returns the missed deadlines and the expired approvals.

@@ -99,9 +99,31 @@ def test_langgraph_interrupts(guard: lictor.Guard) -> None:
     assert "__interrupt__" in agent.invoke(asked("confirm", {"order": "A1"}), thread)
     assert agent.invoke(Command(resume="yes"), thread)["messages"][-1].content == "A1: yes"
     # A call in another thread is not resumed, even with the same id.
-    assert "__interrupt__" not in agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "3"}})
-    again = agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "2"}})
-    assert "ask-once" in again["messages"][-1].content
+    with guard.session("both"):
+        assert "__interrupt__" in agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "3"}})
+        again = agent.invoke(asked("confirm", {"order": "A1"}), {"configurable": {"thread_id": "2"}})
+        assert "ask-once" in again["messages"][-1].content
+
+
+def test_langgraph_threads_are_sessions(guard: lictor.Guard) -> None:
+    from langchain_core.tools import tool
+
+    @tool
+    def confirm(order: str) -> str:
+        """Confirms an order."""
+        return f"{order}: yes"
+
+    agent = graph(guard, [confirm])
+
+    def said(**config: Any) -> str:
+        configured: Any = {"configurable": config}
+        return str(agent.invoke(asked("confirm", {"order": "A1"}), configured)["messages"][-1].content)
+
+    assert [said(thread_id="1"), said(thread_id="2")] == ["A1: yes"] * 2
+    assert "ask-once" in said(thread_id="1")
+    assert said() == "A1: yes" and "ask-once" in said(), "without a thread, the session is the guard's own"
+    with guard.session("named"):
+        assert said(thread_id="3") == "A1: yes" and "ask-once" in said(thread_id="4")
 
 
 def test_openai_agents_defaults_and_odd_arguments(guard: lictor.Guard) -> None:
@@ -209,3 +231,26 @@ def test_mcp_defaults_failures_and_metadata(guard: lictor.Guard, shop: lictor.Po
     assert RAN == [("x", 5)]
     (beside,) = asyncio.run(calls(lictor.Guard(shop), ("look", {})))
     assert "1990" not in beside and "born [redacted]" in beside
+
+
+def test_mcp_session_is_a_function_of_context(guard: lictor.Guard) -> None:
+    from mcp.client import Client
+    from mcp.server.mcpserver import MCPServer
+
+    from lictor.adapters.mcp import GuardExtension
+
+    customer = "ann"
+    server = MCPServer("shop", extensions=[GuardExtension(guard, session=lambda context: f"{context.method} of {customer}")])
+
+    @server.tool()
+    def confirm() -> str:
+        return "yes"
+
+    async def said() -> str:
+        async with Client(server) as client:
+            return str((await client.call_tool("confirm", {})).model_dump())
+
+    assert "yes" in asyncio.run(said()) and "ask-once" in asyncio.run(said())
+    customer = "bob"
+    assert "yes" in asyncio.run(said()), "the calls of one customer do not count for another"
+    assert guard.finish("tools/call of ann") == []

@@ -91,7 +91,9 @@ def test_scene_plays_with_python_transport(file: Path, hold_text: bool) -> None:
     network = Network()
     guarded = transports(http)[0](guard, network)
     for number, turn in enumerate(scene["turns"]):
-        status, client = play(guarded, network, turn)
+        # A scene is one session, however its turns begin.
+        with guard.session("scene"):
+            status, client = play(guarded, network, turn)
         upstream, seen = network.upstream, f"turn {number}: {status}\n{network.upstream}\n{client}"
         assert status == turn.get("status", 200), seen
         assert turn.get("code", "") in client, seen

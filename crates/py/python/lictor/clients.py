@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
+import string
 import time
 from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Protocol, Tuple
+from urllib.parse import quote
 
 from . import _lictor
 from .decisions import Decision
@@ -19,6 +21,12 @@ from .errors import StateError
 
 #: Headers that no longer fit a changed body.
 _BODY = {"content-length", "content-encoding", "transfer-encoding"}
+
+#: The header that tells a client the session of a reply.
+SESSION_HEADER = "x-lictor-session-name"
+
+#: The characters of such a name that are sent as they are.
+_SAFE = string.digits + string.ascii_letters + string.punctuation.replace("%", "") + " "
 
 #: How many requests of one exchange are in flight at once.
 _PARALLEL = 8
@@ -33,8 +41,13 @@ class ClientGuard(Protocol):
     hold_text: bool
 
     @property
+    def named(self) -> Optional[str]:
+        """The session that the caller has named; none if the conversation tells it."""
+        ...
+
+    @property
     def current(self) -> str:
-        """The session that steps belong to now."""
+        """The session that steps belong to now; sessions of conversations are named after it."""
         ...
 
     def _tell(self, *decisions: Decision) -> None:
@@ -93,7 +106,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 return self.network.handle_request(request)
             answer = passage.ask(request.read())
             if answer is not None:
-                return _made(http, request, *answer)
+                return _made(http, request, passage, *answer)
             response = self.network.handle_request(_changed(http, request, passage.body))
             if not response.is_success:
                 return response
@@ -101,7 +114,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 def again() -> Any:
                     return self.network.handle_request(_changed(http, request, passage.body))
 
-                return _streamed(http, request, response, Pieces(passage, response, again))
+                return _streamed(http, request, passage, response, Pieces(passage, response, again))
             answer = passage.reply(_read(response))
             while answer is None:
                 if passage.bodies is not None:
@@ -114,7 +127,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 response = again if _is_reply(again) else response
                 answer = passage.reply(body if _is_reply(again) else None)
             status, body = answer
-            return _made(http, request, status, body, like=response)
+            return _made(http, request, passage, status, body, like=response)
 
         def ask(self, request: Any, body: bytes) -> Optional[bytes]:
             try:
@@ -137,7 +150,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 return await self.network.handle_async_request(request)
             answer = passage.ask(await request.aread())
             if answer is not None:
-                return _made(http, request, *answer)
+                return _made(http, request, passage, *answer)
             response = await self.network.handle_async_request(_changed(http, request, passage.body))
             if not response.is_success:
                 return response
@@ -145,7 +158,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 async def again_async() -> Any:
                     return await self.network.handle_async_request(_changed(http, request, passage.body))
 
-                return _streamed(http, request, response, AsyncPieces(passage, response, again_async))
+                return _streamed(http, request, passage, response, AsyncPieces(passage, response, again_async))
             answer = passage.reply(await _aread(response))
             while answer is None:
                 if passage.bodies is not None:
@@ -158,7 +171,7 @@ def transports(http: Any) -> Tuple[Any, Any]:
                 response = again if _is_reply(again) else response
                 answer = passage.reply(body if _is_reply(again) else None)
             status, body = answer
-            return _made(http, request, status, body, like=response)
+            return _made(http, request, passage, status, body, like=response)
 
         async def ask(self, request: Any, body: bytes) -> Optional[bytes]:
             try:
@@ -250,11 +263,16 @@ class Passage:
     def __init__(self, guard: ClientGuard, request: Any) -> None:
         self.guard = guard
         path = str(request.url.path)
-        self.exchange = _lictor.Exchange(guard.core, guard.current, request.method, path, guard.hold_text)
+        self.exchange = _lictor.Exchange(guard.core, guard.named, guard.current, request.method, path, guard.hold_text)
         self.is_harmless = self.exchange.is_harmless
         self.where = f"{request.method} {path}"
         self.body = b""
         self.bodies: Optional[List[bytes]] = None
+
+    def headers(self) -> Dict[str, str]:
+        """Returns the header with the name of the session. Characters that a header cannot have are percent-encoded."""
+        session = self.exchange.session
+        return {} if session is None else {SESSION_HEADER: quote(session, safe=_SAFE)}
 
     def ask(self, body: bytes) -> Any:
         """Decides on a request. Returns None if `self.body` may be sent, else the status and the body of an error."""
@@ -379,10 +397,12 @@ def _changed(http: Any, request: Any, body: bytes) -> Any:
     return http.Request(request.method, request.url, headers=headers, content=body, extensions=extensions)
 
 
-def _made(http: Any, request: Any, status: int, body: bytes, like: Any = None) -> Any:
+def _made(http: Any, request: Any, passage: Passage, status: int, body: bytes, like: Any = None) -> Any:
     headers = {"content-type": "application/json"} if like is None else _headers(like)
+    headers.update(passage.headers())
     return http.Response(status, headers=headers, content=body, request=request)
 
 
-def _streamed(http: Any, request: Any, response: Any, stream: Any) -> Any:
-    return http.Response(response.status_code, headers=_headers(response), stream=stream, request=request)
+def _streamed(http: Any, request: Any, passage: Passage, response: Any, stream: Any) -> Any:
+    headers = {**_headers(response), **passage.headers()}
+    return http.Response(response.status_code, headers=headers, stream=stream, request=request)

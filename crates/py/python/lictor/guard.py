@@ -92,9 +92,9 @@ class Guard:
     'refunded A1'
 
     A call that needs approval (`ask`) is passed to `approve`, a function of the decision: only `True` allows the call.
-    Without `approve`, :class:`Denied` is raised and the call is pending for `patience` seconds. An event `approval` or
-    `denial` with the id `waits_as` settles it; after an approval the caller runs the call. `on_decision` is called with
-    every decision other than forward.
+    Without `approve`, :class:`Denied` is raised and the call is pending for `patience` seconds. :meth:`approve` and
+    :meth:`deny` settle it; after an approval, make the same call again, and it runs once. `on_decision` is called with every
+    decision other than forward.
 
     With `log`, the path of a folder, every decision is recorded in a ledger there before it takes effect, as with
     `lictor guard --log`: if a decision cannot be recorded, the step does not happen. `lictor verify LOG --key KEY`
@@ -102,7 +102,8 @@ class Guard:
     until `lictor erase`. Only one process may write a log; :meth:`close` signs its end.
 
     :meth:`session` or the event itself sets the session of a step. Tasks inherit it, like all context variables.
-    Threads do not: run `contextvars.copy_context().run(…)` in them, or name the session there.
+    Threads do not: run `contextvars.copy_context().run(…)` in them, or name the session there. Without a name, clients
+    that :meth:`wrap` returns have a session for each conversation, and all other steps belong to one session of the guard.
     """
 
     def __init__(
@@ -137,7 +138,9 @@ class Guard:
         self.hold_text = hold_text
         # In a log, sessions of different runs need different names.
         number = str(next(_numbers)) if log is None else secrets.token_hex(6)
-        self._session: ContextVar[str] = ContextVar("lictor_session", default=f"session-{number}")
+        self._own = f"session-{number}"
+        self._session: ContextVar[Optional[str]] = ContextVar("lictor_session", default=None)
+        self._has_clients = False
 
     def close(self) -> None:
         """Closes the guard, which then decides nothing. If there is a log, all sessions end, and its end is signed."""
@@ -154,7 +157,12 @@ class Guard:
 
     @property
     def current(self) -> str:
-        """The present session."""
+        """The present session: the named one, or else the guard's own."""
+        return self.named or self._own
+
+    @property
+    def named(self) -> Optional[str]:
+        """The session that :meth:`session` has named here; none outside of it."""
         return self._session.get()
 
     @contextlib.contextmanager
@@ -162,6 +170,8 @@ class Guard:
         """Makes the steps within belong to this session; it may be entered again."""
         if not isinstance(name, str):
             raise TypeError(f"the name of a session is a string, not `{type(name).__name__}`")
+        if not name:
+            raise ValueError("the name of a session is empty, so sessions would not be told apart")
         token = self._session.set(name)
         try:
             yield name
@@ -170,13 +180,24 @@ class Guard:
 
     def finish(self, session: Optional[str] = None) -> List[Finding]:
         """Ends a session and returns its unmet obligations."""
-        found, refused = self.core.finish(session or self.current)
+        found, refused = self.core.finish(self._place(session))
         self._tell(*refused)
         return found
 
     def owed(self, session: Optional[str] = None) -> List[Finding]:
         """Returns the findings if the session ended here. It may continue."""
-        return self.core.owed(session or self.current)
+        return self.core.owed(self._place(session))
+
+    def _place(self, session: Optional[str]) -> str:
+        """Returns the session of a step: the given one, the named one, or the guard's own."""
+        place = session or self.named
+        if place is None and self._has_clients:
+            raise StateError(
+                "the session is not named, and the clients of this guard have one for each conversation, so it is open which "
+                "conversation this belongs to\nhint: write `with guard.session(name):` around it and around the requests, or "
+                "pass `session=`, such as the `session` of a decision; or use another guard for it"
+            )
+        return place or self._own
 
     def tick(self) -> List[Finding]:
         """Advances time to now and returns the missed deadlines. Expired approvals are refused."""
@@ -188,26 +209,42 @@ class Guard:
 
     def decide(self, event: Event, session: Optional[str] = None) -> Decision:
         """Decides on an event before it takes effect, in the given session, that of the event, or the present one."""
+        decision = self.core.decide(*self._located(event, session))
+        self._tell(decision)
+        return decision
+
+    def _located(self, event: Event, session: Optional[str]) -> Tuple[Dict[str, Any], str]:
+        """Returns an event and its session."""
         if not isinstance(event, Mapping):
             raise EventError(f"an event is a mapping, not `{type(event).__name__}`")
         told = event.get("session")
         if session is not None and told not in (None, session):
             raise EventError(f"the event says that its session is `{told}`, and is decided in `{session}`")
-        decision = self.core.decide(dict(event), str(session or told or self.current))
-        self._tell(decision)
-        return decision
+        return dict(event), self._place(session or (str(told) if told else None))
 
     def approve(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
         """Approves the pending call with this id (`waits_as`, or the approval id of a denied call).
 
-        The call is judged again; the new decision is in `settled`. A call of a wrapped client passes when the model
-        retries it.
+        The call is judged again; the new decision is in `settled`. If it is allowed, the same call (tool, arguments and
+        session) runs once when it is made again, until `patience` seconds after it was first made. Raises
+        :class:`StateError` if no call is pending by this id, or calls of several sessions are.
         """
-        return self.decide(_answer("approval", id, by), session)
+        return self.decide(_answer("approval", id, by), self._waiting(id, session))
 
     def deny(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
         """Denies the pending call with this id; see :meth:`approve`."""
-        return self.decide(_answer("denial", id, by), session)
+        return self.decide(_answer("denial", id, by), self._waiting(id, session))
+
+    def _waiting(self, id: str, session: Optional[str]) -> str:
+        """Returns the session in which a call is pending by this id."""
+        found = self.core.awaiting(id)
+        wanted = session or self.named
+        if wanted in found or (wanted is None and len(found) == 1):
+            return wanted or found[0]
+        if not found:
+            raise StateError(f"no call waits for an answer as `{id}`: it was answered or has expired, or the id is another")
+        where = ", ".join(f"`{name}`" for name in found)
+        raise StateError(f"calls wait for an answer as `{id}` in other sessions: {where}\nhint: pass one of them as `session=`")
 
     # Objectives
 
@@ -264,9 +301,20 @@ class Guard:
             self._tell(*decision.settled)
 
     def admit(self, event: Event, session: Optional[str] = None) -> Dict[str, Any]:
-        """Decides on an event. Returns it unchanged or rewritten, or raises :class:`Denied`."""
-        decision = self.decide(event, session)
-        given = dict(event)
+        """Decides on an event. Returns it unchanged or rewritten, or raises :class:`Denied`.
+
+        A call that was approved since it was denied is not decided again: it is returned with its id of then.
+        """
+        given, place = self._located(event, session)
+        if given.get("kind") == "tool_call" and self._approve is None:
+            decided, resumed = self.core.admit(given, place)
+            if decided is None:
+                id, rewritten = resumed or (None, None)
+                return rewritten if rewritten is not None else {**given, "id": id or given.get("id")}
+            decision = decided
+        else:
+            decision = self.core.decide(given, place)
+        self._tell(decision)
         if decision.action is Action.ASK and self._approve is not None and decision.waits_as is not None:
             kind = "approval" if self._approved(self._approve, decision) else "denial"
             answer = self.decide({"kind": kind, "id": decision.waits_as}, decision.session)
@@ -277,12 +325,16 @@ class Guard:
         return given if decision.rewritten is None else decision.rewritten
 
     def _approved(self, approve: Approver, decision: Decision) -> bool:
-        answer = approve(decision)
-        if inspect.isawaitable(answer):
-            getattr(answer, "close", lambda: None)()
-            message = "`approve` returned an awaitable, which is never awaited; use a plain function that returns True or False"
+        try:
+            answer = approve(decision)
+            if inspect.isawaitable(answer):
+                getattr(answer, "close", lambda: None)()
+                message = "`approve` returned an awaitable, which is never awaited; use a plain function that returns True or False"
+                raise StateError(message)
+        except BaseException:
+            # A call without an answer must not wait to be approved later: its caller has been told that it failed.
             self.decide({"kind": "denial", "id": decision.waits_as}, decision.session)
-            raise StateError(message)
+            raise
         return answer is True
 
     # Tools
@@ -345,7 +397,7 @@ class Guard:
         event = self.admit({"kind": "tool_call", "tool": tool, "id": call, "args": plain}, session)
         allowed: Dict[str, Any] = event.get("args") or {}
         # Unchanged arguments are passed as the original objects.
-        return call, {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
+        return event.get("id") or call, {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
 
     def pass_on(self, tool: str, call: str, result: Any, content: Content = WHOLE, session: Optional[str] = None) -> Any:
         """Returns the allowed result of a call that the caller ran, or raises :class:`Denied`."""
@@ -426,9 +478,13 @@ class Guard:
     def wrap(self, client: Any) -> Any:
         """Returns a client of `openai` or `anthropic` with this guard between it and the model; sync or async.
 
-        Write `client = guard.wrap(openai.OpenAI())` and use the client as before.
+        Write `client = guard.wrap(openai.OpenAI())` and use the client as before. Each conversation is a session, unless
+        :meth:`session` names one. A conversation is known by an id in its metadata, by the response that it continues, or by
+        the first message of the user.
         """
-        return wrap(client, self)
+        guarded = wrap(client, self)
+        self._has_clients = True
+        return guarded
 
 
 def _answer(kind: str, id: str, by: Optional[str]) -> Dict[str, Any]:

@@ -49,7 +49,10 @@ _MAX_PAUSED = 10_000
 
 
 class GuardMiddleware(AgentMiddleware):
-    """Middleware of `langchain.agents.create_agent`. Put it last, so that no other changes a call it has decided."""
+    """Middleware of `langchain.agents.create_agent`. Put it last, so that no other changes a call it has decided.
+
+    The session of a call is `session`, or that of `guard.session(name)`, or else its `thread_id`: each thread is one.
+    """
 
     def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
         super().__init__()
@@ -94,7 +97,7 @@ class GuardMiddleware(AgentMiddleware):
         said, allowed = self._paused.pop(self._name(request), (None, {}))
         resumes = bool(call["id"]) and said is not None and said == call["args"]
         args = allowed if resumes else with_defaults(call["args"], _schema(getattr(request, "tool", None)))
-        return call, args, {"session": self.session, "id": call["id"], "content": _CONTENT, "resumes": resumes}
+        return call, args, {"session": self._session(request), "id": call["id"], "content": _CONTENT, "resumes": resumes}
 
     def _pause(self, request: Any, allowed: Dict[str, Any]) -> None:
         self._paused[self._name(request)] = (request.tool_call["args"], allowed)
@@ -104,10 +107,18 @@ class GuardMiddleware(AgentMiddleware):
 
     def _name(self, request: Any) -> Tuple[str, ...]:
         """Returns the key of a call: its session, its thread, its tool and its id."""
-        config = getattr(getattr(request, "runtime", None), "config", None) or {}
-        thread = (config.get("configurable") or {}).get("thread_id")
         call = request.tool_call
-        return self.session or self.guard.current, str(thread), call["name"], call["id"] or ""
+        return self._session(request) or self.guard.current, _thread(request) or "", call["name"], call["id"] or ""
+
+    def _session(self, request: Any) -> Optional[str]:
+        return self.session or self.guard.named or _thread(request)
+
+
+def _thread(request: Any) -> Optional[str]:
+    """Returns the id of the thread that a call belongs to; none if the caller names no thread."""
+    config = getattr(getattr(request, "runtime", None), "config", None) or {}
+    thread = (config.get("configurable") or {}).get("thread_id")
+    return str(thread) if thread is not None and str(thread) else None
 
 
 def _schema(tool: Any) -> Any:

@@ -8,7 +8,7 @@ A denied call is answered with its reason, as an error result.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Callable, Optional, Union
 
 from mcp.server.extension import Extension
 from mcp.types import CallToolResult, TextContent
@@ -33,11 +33,15 @@ _CONTENT = Content(_read, _write, failed=lambda result: bool(getattr(result, "is
 
 
 class GuardExtension(Extension):
-    """An extension of `MCPServer` that wraps `tools/call`."""
+    """An extension of `MCPServer` that wraps `tools/call`.
+
+    `session` is the name of the session of all calls, or a function that returns it for the context of a call: a server
+    with several clients needs one, or what one client does counts for another.
+    """
 
     identifier = "dev.lictor/guard"
 
-    def __init__(self, guard: Guard, session: Optional[str] = None) -> None:
+    def __init__(self, guard: Guard, session: Union[str, Callable[[Any], str], None] = None) -> None:
         self.guard, self.session = guard, session
         #: Set this to judge default arguments of the tools as well: a server does not pass itself to its extensions.
         self.server: Any = None
@@ -49,8 +53,9 @@ class GuardExtension(Extension):
             return await call_next(ctx)
 
         args = with_defaults(params.arguments or {}, await self._schema(params.name))
+        session = self.session(ctx) if callable(self.session) else self.session
         try:
-            return await self.guard.acall(params.name, args, run, session=self.session, content=_CONTENT)
+            return await self.guard.acall(params.name, args, run, session=session, content=_CONTENT)
         except Denied as denied:
             return CallToolResult(content=[TextContent(type="text", text=str(denied))], is_error=True)
 

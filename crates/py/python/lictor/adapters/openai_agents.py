@@ -35,7 +35,8 @@ def guard_tool(guard: Guard, tool: FunctionTool, session: Optional[str] = None) 
             if args is None:
                 # The arguments are no JSON object, so the call is decided on their text.
                 event = {"kind": "tool_call", "tool": tool.name, "id": call, "args": arguments}
-                allowed = guard.admit(event, session).get("args")
+                admitted = guard.admit(event, session)
+                allowed, call = admitted.get("args"), admitted.get("id") or call
                 said = allowed if isinstance(allowed, str) else json.dumps(allowed)
                 return guard.pass_on(tool.name, call, await invoke(context, said), WHOLE, session)
             args = with_defaults(args, tool.params_json_schema)
