@@ -133,6 +133,12 @@ impl Report {
         self.coverage.unexercised().count() == self.properties.len()
     }
 
+    /// Describes what is undecided: inconclusive properties, with the reason, and missing events. Empty if everything is
+    /// decided.
+    pub fn describe_doubts(&self) -> Vec<String> {
+        inconclusive::describe_doubts(self)
+    }
+
     /// Returns the totals.
     pub fn totals(&self) -> Totals {
         Totals::new(self)

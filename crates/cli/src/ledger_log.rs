@@ -23,13 +23,16 @@ use decided_event::{DecidedEvent, WaitingEvents};
 
 /// The logs of a command, and what guards did with the events of those that are ledgers.
 #[derive(Debug, Default)]
-pub(crate) struct FoundLogs {
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) guarded: Vec<GuardedLog>,
+#[non_exhaustive]
+pub struct FoundLogs {
+    /// The logs.
+    pub inputs: Vec<Input>,
+    /// What guards did, for [`AuditOptions::guarded`](lictor::audit::AuditOptions::guarded).
+    pub guarded: Vec<GuardedLog>,
 }
 
-/// Finds logs like [`input::find`]; the folder of a ledger is one log.
-pub(crate) fn find_logs(names: &[String], limits: &InputLimits) -> anyhow::Result<FoundLogs> {
+/// Finds logs like [`input::find`]; the folder of a ledger is one log. Notes about them go to standard error.
+pub fn find_logs(names: &[String], limits: &InputLimits) -> anyhow::Result<FoundLogs> {
     let (ledgers, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| is_ledger(Path::new(name)));
     let others: Vec<String> = others.into_iter().cloned().collect();
     let mut found = FoundLogs::default();

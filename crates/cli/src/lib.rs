@@ -25,6 +25,8 @@ use crate::args::{Command, LearnCommand};
 use crate::exit::Outcome;
 use crate::policies::UnusablePolicy;
 
+pub use crate::ledger_log::{FoundLogs, find_logs};
+
 /// Runs the command and returns its exit code. The first argument is the name of the program. Data goes to `out`,
 /// messages to standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, mut out: impl Write) -> u8 {

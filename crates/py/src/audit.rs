@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use lictor::audit::{AnswerBook, AuditError, AuditOptions, audit};
 use lictor::decode::Format;
-use lictor::input::{self, Input};
+use lictor::input::{Input, InputLimits};
 use lictor::judge::Judge;
 use lictor::report::{self, Report as AuditReport, markdown, text};
+use lictor_cli::FoundLogs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -41,10 +42,7 @@ impl AuditArguments<'_> {
             Format::named(&name).ok_or_else(unknown)
         };
         let limits = AuditOptions::default().input_limits().clone();
-        let join = match self.join.is_empty() {
-            true => Vec::new(),
-            false => input::find(&self.join, &limits).map_err(|error| Error::Audit.with(error))?,
-        };
+        let join = find_logs(&self.join, &limits)?.inputs;
         Ok(AuditOptions::default()
             .join(join)
             .format(self.format.map(named).transpose()?)
@@ -74,7 +72,15 @@ fn run(mut judge: Judge, fingerprint: String, inputs: &[Input], options: &AuditO
     }
 }
 
-/// Judges files, folders and globs, and traces in memory: each a name and its events.
+/// Returns the logs of paths, as the command line finds them; none without a path.
+fn find_logs(paths: &[String], limits: &InputLimits) -> PyResult<FoundLogs> {
+    match paths.is_empty() {
+        true => Ok(FoundLogs::default()),
+        false => lictor_cli::find_logs(paths, limits).map_err(|error| Error::Audit.with(format!("{error:#}"))),
+    }
+}
+
+/// Judges files, folders, ledgers and globs, and traces in memory: each a name and its events.
 #[pyfunction]
 pub(crate) fn audit_logs(
     py: Python<'_>,
@@ -88,10 +94,8 @@ pub(crate) fn audit_logs(
     let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
     let answers = (!labelers.is_empty()).then(|| Arc::new(AnswerBook::new(labelers)));
     let options = wanted.options()?.answers(answers);
-    let mut inputs = match paths.is_empty() {
-        true => Vec::new(),
-        false => py.detach(|| input::find(&paths, options.input_limits())).map_err(|error| Error::Audit.with(error))?,
-    };
+    let found = py.detach(|| find_logs(&paths, options.input_limits()))?;
+    let (mut inputs, options) = (found.inputs, options.guarded(found.guarded));
     for (name, events) in traces {
         let mut lines = String::new();
         for (place, event) in events.try_iter()?.enumerate() {
@@ -133,6 +137,16 @@ impl Report {
                 Err(PyValueError::new_err(format!("no format `{format}`; known are {known}")))
             }
         }
+    }
+
+    /// Describes what is undecided.
+    fn undecided(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.describe_doubts())
+    }
+
+    /// Whether something in the logs could violate a property.
+    fn is_exercised(&self) -> bool {
+        !self.0.is_unexercised()
     }
 
     /// Returns the number of findings.

@@ -15,7 +15,7 @@ import openai
 import pytest
 from scripted_model import scripted_model
 
-from lictor import Denied, Guard, LogError, Policy, StateError
+from lictor import Denied, Guard, LogError, Policy, StateError, audit
 
 SHOP = Path(__file__).resolve().parent.parent / "examples" / "shop.yaml"
 CALL = {"kind": "tool_call", "tool": "look_up"}
@@ -174,6 +174,27 @@ def test_unclosed_log_is_closed_at_exit(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", script, str(SHOP), str(tmp_path / "log")], check=True)
     assert len(verified(tmp_path / "log")) == 2
     assert (tmp_path / "log" / "checkpoint").read_text().splitlines()[1] == "3", "all records are signed for"
+
+
+def test_audit_reads_a_ledger(shop: Policy, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with Guard(shop, log=log, keep_content=True) as guard, guard.session("clerk"):
+        guard.call("look_up", {"order": "A1"}, lambda order: order)
+        guard.decide({"kind": "approval"})
+        guard.call("refund", {"order": "A1"}, lambda order: order)
+    approved = audit(log, shop)
+    assert approved.is_compliant and approved.totals["events"] == 5
+    never = Policy.parse("{lictor: 1, name: never, properties: [{id: no-refunds, formula: 'always !tool_call(\"refund\")'}]}")
+    theirs = subprocess.run(
+        [sys.executable, "-m", "lictor", "audit", "-q", "-f", "json", "-p", str(SHOP), str(log)], capture_output=True, check=False
+    )
+    assert json.loads(theirs.stdout)["totals"] == approved.totals
+    for source in (log, str(log), [log]):
+        assert audit(source, never).violations == ["no-refunds"]
+    # Events of a ledger can be joined to a log, too.
+    later = {"kind": "tool_call", "tool": "x", "session": "clerk", "time": "2100-01-01T00:00:00Z"}
+    (tmp_path / "calls.jsonl").write_text(json.dumps(later) + "\n")
+    assert audit(tmp_path / "calls.jsonl", shop, join=log).totals["joined"] > 0
 
 
 def test_threads_write_one_log(shop: Policy, tmp_path: Path) -> None:

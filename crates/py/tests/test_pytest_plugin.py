@@ -41,3 +41,57 @@ def test_failure_shows_the_witness(pytester: pytest.Pytester) -> None:
             '*step 2, tool_call refund: holds: tool_call("refund"); missing: approval*',
         ]
     )
+
+
+LIMIT = """
+lictor: 1
+name: limit
+facts: {large: {on: tool_call(refund), when: args.amount > 100}}
+properties:
+  - {id: no-large-refund, formula: always !large}
+"""
+
+DOUBTS = """
+from pathlib import Path
+UNKNOWN = [{"kind": "tool_call", "tool": "refund", "args": {"amount": "900 EUR"}}]
+IDLE = [{"kind": "user_message", "text": "hi"}]
+
+def test_unknown(assert_compliant):
+    assert not assert_compliant(UNKNOWN, "limit.yaml").is_conclusive
+
+def test_unknown_strict(assert_compliant):
+    assert_compliant(UNKNOWN, "limit.yaml", strict=True)
+
+def test_idle(assert_compliant):
+    assert_compliant(IDLE, "limit.yaml")
+
+def test_missing_events_strict(assert_compliant):
+    calls = [{"kind": "tool_call", "tool": "refund", "args": {"amount": 1}, "seq": seq} for seq in (1, 3)]
+    assert_compliant(calls, "limit.yaml", strict=True)
+
+def test_decided_strict(assert_compliant):
+    calls = [{"kind": "tool_call", "tool": "refund", "args": {"amount": 1}}]
+    assert assert_compliant(calls, "limit.yaml", strict=True).is_conclusive
+
+def test_unread(assert_compliant):
+    Path("log.jsonl").write_text('{"kind":"tool_call","tool":"refund","args":{"amount":1}}\\n{"kind":\\n')
+    assert_compliant("log.jsonl", "limit.yaml")
+"""
+
+
+def test_undecided_is_a_warning_and_fails_strictly(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".yaml", limit=LIMIT)
+    pytester.makepyfile(DOUBTS)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=3, failed=3, warnings=3)
+    unknown = "no-large-refund is inconclusive in 1 session, first in trace:1, since `large` is unknown"
+    result.stdout.fnmatch_lines_random(
+        [
+            f"*UndecidedWarning: the trace is not decided, which fails with `strict=True`: {unknown}",
+            f"undecided: {unknown}",
+            "*UnexercisedWarning: the policy was not put to the test: *",
+            "undecided: events are missing or out of place in 1 session",
+            "the trace does not comply: 0 findings, 1 places that cannot be read",
+        ]
+    )
+    assert pytester.runpytest_subprocess("-W", "error::lictor.UndecidedWarning").parseoutcomes()["failed"] == 4

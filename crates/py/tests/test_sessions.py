@@ -223,7 +223,8 @@ def test_report_renders_in_all_formats(shop: Policy) -> None:
 def test_unreadable_log_is_not_compliant(shop: Policy, tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"kind":"user_message"}\n{"kind": \n')
     report = audit(tmp_path / "log.jsonl", shop)
-    assert len(report.faults) == 1 and not report.is_compliant
+    assert len(report.faults) == 1 and not report.is_compliant and not report.is_conclusive
+    assert report.verdict is Verdict.INCONCLUSIVE and "1 places not read" in repr(report)
     with pytest.raises(lictor.AuditError):
         audit(tmp_path / "none.jsonl", shop)
     with pytest.raises(lictor.AuditError, match="no events to judge"):

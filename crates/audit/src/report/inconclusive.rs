@@ -82,6 +82,17 @@ pub(super) fn describe_inconclusive(report: &Report) -> Vec<String> {
     described.chain(more).collect()
 }
 
+/// Describes what a report leaves open: see [`Report::describe_doubts`].
+pub(super) fn describe_doubts(report: &Report) -> Vec<String> {
+    let mut doubts = describe_inconclusive(report);
+    let is_torn = |session: &&SessionReport| session.gaps.iter().any(|gap| gap.cause.is_serious());
+    let torn = report.sessions.iter().filter(is_torn).count();
+    if torn > 0 {
+        doubts.push(format!("events are missing or out of place in {}", format_count(torn as u64, "session")));
+    }
+    doubts
+}
+
 /// Describes what guards did, what is inconclusive, and what was not put to the test: the notes of the summary.
 pub(super) fn describe_notes(report: &Report) -> Vec<String> {
     [describe_guarding(report), describe_inconclusive(report), describe_coverage(report)].concat()

@@ -64,6 +64,8 @@ from .errors import (
     PolicyError,
     StateError,
     ToolError,
+    UndecidedWarning,
+    UnexercisedWarning,
 )
 from .findings import Finding, Proof
 from .forecasts import Forecast
@@ -117,6 +119,8 @@ __all__ = [
     "ToolError",
     "TrajectorySafetyMonitor",
     "U",
+    "UndecidedWarning",
+    "UnexercisedWarning",
     "Verdict",
     "W",
     "WitnessStep",

@@ -63,3 +63,11 @@ class Denied(LictorError):
     def __reduce__(self) -> Tuple[Type[Denied], Tuple[Decision]]:
         # By default an exception is unpickled from its message; this one needs its decision.
         return type(self), (self.decision,)
+
+
+class UndecidedWarning(UserWarning):
+    """A trace breaks no property, but it is undecided whether it complies."""
+
+
+class UnexercisedWarning(UserWarning):
+    """A trace breaks no property, but nothing occurs in it that could."""

@@ -40,9 +40,14 @@ class Report:
 
     @property
     def verdict(self) -> Optional[Verdict]:
-        """The worst verdict of any session; none if there was nothing to judge."""
+        """The worst verdict of any session; none if there was nothing to judge.
+
+        It is inconclusive instead of satisfied if a record could not be read: such a record may break anything.
+        """
         verdict = self.to_dict()["verdict"]
-        return None if verdict is None else Verdict(verdict)
+        if verdict is None:
+            return None
+        return Verdict.INCONCLUSIVE if verdict == Verdict.SATISFIED and self.faults else Verdict(verdict)
 
     @property
     def findings(self) -> List[Finding]:
@@ -72,8 +77,43 @@ class Report:
 
     @property
     def is_compliant(self) -> bool:
-        """Whether all records were read and all findings are suppressed."""
+        """Whether all records were read and all findings are suppressed.
+
+        Like the exit code 0 of `lictor audit`, this does not ask whether everything was decided: see
+        :attr:`is_conclusive`.
+        """
         return not self.violations and not self.faults
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether all records were read and nothing is :attr:`undecided`."""
+        return not self.undecided and not self.faults
+
+    @property
+    def undecided(self) -> List[str]:
+        """What is undecided, a sentence each: properties that are inconclusive, with the reason, and missing events.
+
+        >>> limit = Policy.parse('''
+        ... lictor: 1
+        ... name: shop
+        ... facts: {large: {on: tool_call(refund), when: args.amount > 100}}
+        ... properties: [{id: no-large-refund, formula: always !large}]
+        ... ''')
+        >>> report = audit([{"kind": "tool_call", "tool": "refund", "args": {"amount": "900 EUR"}}], limit)
+        >>> report.is_compliant, report.is_conclusive
+        (True, False)
+        >>> print(*report.undecided)
+        no-large-refund is inconclusive in 1 session, first in trace:1, since `large` is unknown
+        """
+        return self._native.undecided()
+
+    @property
+    def is_exercised(self) -> bool:
+        """Whether the policy was put to the test: something occurs that could violate a property.
+
+        If nothing does, a compliant report says little: a tool may have another name in the policy.
+        """
+        return self._native.is_exercised()
 
     def __len__(self) -> int:
         return len(self._native)
@@ -83,7 +123,10 @@ class Report:
 
     def __repr__(self) -> str:
         totals = self.totals
-        return f"<Report {self.verdict}: {totals['findings']} findings in {totals['sessions']} sessions>"
+        parts = [f"{totals['findings']} findings in {totals['sessions']} sessions"]
+        parts += [f"{len(self.undecided)} undecided"] if self.undecided else []
+        parts += [f"{totals['faults']} places not read"] if self.faults else []
+        return f"<Report {self.verdict}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         """Returns the whole page in a frame, for notebooks, so that the styles do not mix."""
@@ -105,7 +148,7 @@ def audit(
 ) -> Report:
     """Judges whole logs by a policy, on all cores, without the GIL.
 
-    The source is a path (a file, a folder, a glob), several paths, the events of one trace, several such traces, or a
+    The source is a path (a file, a folder, the folder of a ledger, a glob), several paths, the events of one trace, several such traces, or a
     table. Events are dicts in any of the formats that `lictor audit` reads. A table is a table or a batch of pyarrow, a
     data frame, or the path of a Parquet or Arrow file: each row is such a dict. The policy is a :class:`Policy`, a file, or packs by their
     names. Findings of the report `baseline` are left out. Deadlines are evaluated as of the time `as_of`: seconds, an
