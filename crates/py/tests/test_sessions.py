@@ -225,6 +225,9 @@ def test_unreadable_log_is_not_compliant(shop: Policy, tmp_path: Path) -> None:
     report = audit(tmp_path / "log.jsonl", shop)
     assert len(report.faults) == 1 and not report.is_compliant and not report.is_conclusive
     assert report.verdict is Verdict.INCONCLUSIVE and "1 places not read" in repr(report)
+    assert not report.is_exercised and "not put to the test" in repr(report)
+    # An empty trace beside others counts as unread.
+    assert not audit([[], [{"kind": "approval"}, REFUND]], shop).is_compliant
     with pytest.raises(lictor.AuditError):
         audit(tmp_path / "none.jsonl", shop)
     with pytest.raises(lictor.AuditError, match="no events to judge"):

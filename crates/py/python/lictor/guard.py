@@ -310,7 +310,7 @@ class Guard:
             decided, resumed = self.core.admit(given, place)
             if decided is None:
                 id, rewritten = resumed or (None, None)
-                return rewritten if rewritten is not None else {**given, "id": id or given.get("id")}
+                return rewritten or ({**given, "id": id} if id else given)
             decision = decided
         else:
             decision = self.core.decide(given, place)
@@ -332,7 +332,7 @@ class Guard:
                 message = "`approve` returned an awaitable, which is never awaited; use a plain function that returns True or False"
                 raise StateError(message)
         except BaseException:
-            # A call without an answer must not wait to be approved later: its caller has been told that it failed.
+            # A call without an answer must not wait to be approved later: its caller has seen it fail.
             self.decide({"kind": "denial", "id": decision.waits_as}, decision.session)
             raise
         return answer is True
@@ -397,7 +397,8 @@ class Guard:
         event = self.admit({"kind": "tool_call", "tool": tool, "id": call, "args": plain}, session)
         allowed: Dict[str, Any] = event.get("args") or {}
         # Unchanged arguments are passed as the original objects.
-        return event.get("id") or call, {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
+        kept = {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
+        return event.get("id") or call, kept
 
     def pass_on(self, tool: str, call: str, result: Any, content: Content = WHOLE, session: Optional[str] = None) -> Any:
         """Returns the allowed result of a call that the caller ran, or raises :class:`Denied`."""

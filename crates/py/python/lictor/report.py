@@ -125,6 +125,7 @@ class Report:
         totals = self.totals
         parts = [f"{totals['findings']} findings in {totals['sessions']} sessions"]
         parts += [f"{len(self.undecided)} undecided"] if self.undecided else []
+        parts += [] if self.is_exercised else ["not put to the test"]
         parts += [f"{totals['faults']} places not read"] if self.faults else []
         return f"<Report {self.verdict}: {', '.join(parts)}>"
 
