@@ -14,7 +14,7 @@ use lictor_judge::guard::{Action, Decision};
 use lictor_logic::Time;
 use lictor_wire::{Ruling, SessionHints};
 
-use super::LocalDecider;
+use super::decider::LocalDecider;
 use crate::approval::{ApprovalRequest, call_hash};
 use crate::continuations::Continuations;
 use crate::hourly_calls::HourlyCalls;
