@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions, and services that are compatible with it.
 
+mod canonical;
 mod correction;
 mod guidance;
 mod joined;

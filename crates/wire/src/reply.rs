@@ -10,7 +10,8 @@ use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
 use crate::segment::{EXECUTED_BY, Segment};
-use crate::stream::frame::read_fields;
+use crate::stream::action::StreamLimits;
+use crate::stream::frame::{edit_payload, read_fields};
 
 /// A whole reply of a model.
 #[derive(Clone, Debug)]
@@ -176,11 +177,13 @@ impl Reply {
         let mut framer = SseFramer::default();
         let mut frames = framer.push(bytes);
         frames.extend(framer.finish());
-        let mut events = Vec::new();
+        let (mut events, mut vendor) = (Vec::new(), api.interface().open_stream(StreamLimits::default()));
         for frame in &frames {
             match read_fields(frame).ok()? {
                 (_, Some(data)) if !data.is_empty() && data.trim() != "[DONE]" => {
-                    events.push(json::parse_str(&data).ok()?);
+                    let event = json::parse_str(&data).ok()?;
+                    let edited = edit_payload(&data, &vendor.normalize(&event).ok()?).ok()?;
+                    events.push(edited.map_or(event, |(_, edited)| edited));
                 }
                 _ => {}
             }

@@ -28,6 +28,10 @@ pub(crate) const UNREAD: &str = "unread";
 /// The kind of the event of an `mcp_approval_response`.
 pub(crate) const APPROVAL_RESPONSE: &str = "approval_response";
 
+/// The kinds of the events of a stored prompt, and of an item that the vendor keeps.
+pub(crate) const PROMPT: &str = "prompt";
+pub(crate) const ITEM_REFERENCE: &str = "item_reference";
+
 /// A piece of a message that is one event.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
@@ -131,6 +135,8 @@ impl Segment {
             // The item of a tool that the vendor runs comes back as the vendor sent it.
             _ if self.event.more.get(EXECUTED_BY).is_some() => Some(&self.at),
             (Some(place), _) => Some(&place.at),
+            // These refer to what the vendor keeps; a text in them is read on its own.
+            (None, Kind::Other(kind)) if matches!(kind.as_str(), PROMPT | ITEM_REFERENCE) => None,
             (None, Kind::ToolDefinitions | Kind::Other(_)) => Some(&self.at),
             _ => None,
         }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, SseFrame, SseFramer, Text, edit_text};
+use lictor_json::{self as json, Json, SseFrame, SseFramer, Text};
 
 use crate::api::Api;
 use crate::fields::{FieldTable, StrippedFields, UnknownFields};
@@ -25,7 +25,7 @@ use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::split_word::is_split;
 pub use action::{StreamAction, StreamLimits};
-use frame::{FrameContent, HeldFrame, SentFrame, TextPiece, read_fields};
+use frame::{FrameContent, HeldFrame, SentFrame, TextPiece, edit_payload, read_fields};
 use refusals::{UNKNOWN_EVENT, shape, too_large, truncated};
 pub use streamed_text::Mask;
 use units::Units;
@@ -257,13 +257,15 @@ impl Stream {
         if self.refusal.is_some() {
             return;
         }
-        self.queued_bytes += frame.raw().len();
+        let received = frame.raw().len();
+        self.queued_bytes += received;
         if self.queued_bytes > self.limits.held {
             return self.refuse(too_large());
         }
         match self.read_frame(frame) {
             Ok((frame, payload, content)) => {
                 self.note_parts(payload.as_ref(), &content);
+                self.queued_bytes = self.queued_bytes - received + frame.raw().len();
                 self.queue.push_back(HeldFrame { frame, payload, content });
                 if self.units.text_bytes() > self.limits.held {
                     self.refuse(too_large());
@@ -313,13 +315,12 @@ impl Stream {
         let known = self.fields.strip("event", (&data, &payload), unknown, &mut self.stripped)?;
         let mut changed = known.map(|known| (known.text, known.value));
         let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
+        changed = edit_payload(text, &self.vendor.normalize(value)?)?.or(changed);
+        let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
         self.has_begun |= !self.api.interface().is_opening(value);
         let (is_opening, is_resumed) = (!self.has_begun, self.resumed.is_some());
-        let resume = |id: &Text| Some(self.api.interface().resume_edits(value, id)).filter(|edits| !edits.is_empty());
-        if let Some(edits) = self.resumed.as_ref().filter(|_| !is_opening).and_then(resume) {
-            let resumed = edit_text(text, &edits).and_then(|text| Some((json::parse_str(&text).ok()?, text)));
-            let (value, text) = resumed.ok_or_else(|| shape("a change cannot be written back"))?;
-            changed = Some((text, value));
+        if let Some(id) = self.resumed.as_ref().filter(|_| !is_opening) {
+            changed = edit_payload(text, &self.api.interface().resume_edits(value, id))?.or(changed);
         }
         let read = self.vendor.read(changed.as_ref().map_or(&payload, |(_, value)| value), name, &mut self.units);
         let content = match read {

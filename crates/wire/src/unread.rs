@@ -43,12 +43,13 @@ fn find_unread(body: &Json, segments: &[Segment]) -> Result<Vec<Segment>, WireRe
             ("messages" | "input", Json::Array(entries)) => {
                 for (place, entry) in entries.iter().enumerate() {
                     walk.path.push(place.into());
+                    walk.is_from_model = entry.text("role") == Some("assistant") || is_thinking(entry);
                     walk.read_value("", entry)?;
+                    walk.is_from_model = false;
                     unread.extend(walk.take_segment(kind_of(entry)));
                     walk.path.pop();
                 }
             }
-            ("input", Json::String(_)) => {}
             ("metadata", Json::Object(members)) => walk.read_metadata(members),
             _ => walk.read_value(key, value)?,
         }
@@ -99,13 +100,15 @@ struct Walk<'s> {
     found: Vec<TextPart>,
     /// The texts of files, which cannot be changed in place.
     files: Vec<Text>,
+    /// Whether the values are those of a message of the model, which may hold its thinking.
+    is_from_model: bool,
 }
 
 impl<'s> Walk<'s> {
     fn new(segments: &'s [Segment]) -> Walk<'s> {
         let texts = segments.iter().flat_map(Segment::text_paths).map(Vec::as_slice).collect();
         let values = segments.iter().filter_map(Segment::value_path).map(Vec::as_slice).collect();
-        Walk { path: Vec::new(), texts, values, found: Vec::new(), files: Vec::new() }
+        Walk { path: Vec::new(), texts, values, found: Vec::new(), files: Vec::new(), is_from_model: false }
     }
 
     fn read_value(&mut self, key: &str, value: &Json) -> Result<(), WireRefusal> {
@@ -118,8 +121,10 @@ impl<'s> Walk<'s> {
                     self.path.pop();
                 }
             }
-            Json::Object(members) if !self.is_held() && !is_thinking(value) => {
-                for (key, value) in members.iter().filter(|(key, _)| !THINKING_KEYS.contains(&key.as_str())) {
+            Json::Object(members) if !self.is_held() && !(self.is_from_model && is_thinking(value)) => {
+                let is_from_model = self.is_from_model;
+                let is_thought = |key: &Text| is_from_model && THINKING_KEYS.contains(&key.as_str());
+                for (key, value) in members.iter().filter(|(key, _)| !is_thought(key)) {
                     check_case(key)?;
                     self.path.push(JsonStep::Key(key.clone()));
                     self.read_value(key, value)?;

@@ -9,6 +9,7 @@ use lictor_decode::piece::{ReplyChoice, failure};
 use lictor_event::Event;
 use lictor_json::{Json, JsonEdit, JsonStep, Object, Text, join_path, json_path};
 
+use super::canonical::CallNumbers;
 use super::streamed_choice::StreamedChoice;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
@@ -31,9 +32,14 @@ pub(super) struct ChatStream {
     envelope: Object,
     /// What was sent, by choice.
     sent: BTreeMap<i64, ReplyChoice>,
+    numbers: CallNumbers,
 }
 
 impl VendorStream for ChatStream {
+    fn normalize(&mut self, payload: &Json) -> Result<Edits, WireRefusal> {
+        self.numbers.normalize(payload)
+    }
+
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
         if let Some(name) = name.filter(|name| !matches!(*name, "message" | "error")) {
             return Err(unknown_event(name));
@@ -142,6 +148,7 @@ impl ChatStream {
             is_ended: false,
             envelope: Object::new(),
             sent: BTreeMap::new(),
+            numbers: CallNumbers::default(),
         }
     }
 

@@ -21,6 +21,56 @@ const HOSTED_TYPES: [&str; 7] = [
     "program",
 ];
 
+/// The tools whose calls have the type `TOOL_call`, and whose results have `TOOL_call_output`: those of OpenAI, xAI and
+/// Azure. An item of another tool would be judged by its type, while a client may read a name in it.
+const CALL_TOOLS: [&str; 20] = [
+    "function",
+    "custom_tool",
+    "mcp",
+    "web_search",
+    "file_search",
+    "code_interpreter",
+    "image_generation",
+    "tool_search",
+    "computer",
+    "local_shell",
+    "shell",
+    "apply_patch",
+    "x_search",
+    "bing_grounding",
+    "bing_custom_search_preview",
+    "azure_ai_search",
+    "sharepoint_grounding_preview",
+    "fabric_dataagent_preview",
+    "browser_automation_preview",
+    "memory_search",
+];
+
+/// The other types of items.
+const OTHER_TYPES: [&str; 12] = [
+    "message",
+    "reasoning",
+    "compaction",
+    "compaction_summary",
+    "item_reference",
+    "additional_tools",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "tool_search_output",
+    "program",
+    "program_output",
+];
+
+/// The types of items that name their tool.
+const NAMED_TYPES: [&str; 4] = ["function_call", "custom_tool_call", "mcp_call", "mcp_approval_request"];
+
+/// Whether the type of an item is known.
+pub(super) fn is_item_type(name: &str) -> bool {
+    let tool = name.strip_suffix("_output").unwrap_or(name).strip_suffix("_call");
+    OTHER_TYPES.contains(&name) || tool.is_some_and(|tool| CALL_TOOLS.contains(&tool))
+}
+
 /// Refuses an item of a reply that refers to content elsewhere, that is not the assistant's, or that calls nothing.
 pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
     let has = |keys: &[&str]| keys.iter().any(|key| item.get(key).is_some_and(|value| !value.is_null()));
@@ -41,6 +91,10 @@ pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
         None | Some("" | "item_reference") => {
             Err(WireRefusal::unknown("an item", "type", item.text("type").unwrap_or("none")))
         }
+        Some(name) if !is_item_type(name) => Err(WireRefusal::unknown("an item", "type", name)),
+        Some(name) if !NAMED_TYPES.contains(&name) && has(&["name"]) => {
+            Err(WireRefusal::new("wire.shape", format!("an item of the type `{name}` names another tool")))
+        }
         Some(_) => Ok(()),
     }
 }
@@ -51,7 +105,8 @@ pub(super) fn read_item(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>,
     if item_type == "message" {
         return read_message(written, at);
     }
-    let events = piece::item(written).ok_or_else(|| WireRefusal::unknown("an item", "type", item_type))?;
+    let events = piece::item(written).filter(|_| is_item_type(item_type));
+    let events = events.ok_or_else(|| WireRefusal::unknown("an item", "type", item_type))?;
     Ok(events.into_iter().map(|event| item_segment(event, written, item_type, at)).collect())
 }
 

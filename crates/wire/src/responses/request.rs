@@ -5,15 +5,15 @@ use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Object, Text, join_path, j
 use super::item::read_item;
 use crate::refusal::WireRefusal;
 use crate::request_parts::{read_instructions, read_list};
-use crate::segment::Segment;
 use crate::segment::message::read_message;
+use crate::segment::{ITEM_REFERENCE, PROMPT, Segment};
 
 /// Returns the segments of a request: instructions, a stored prompt with its variables, then the input.
 pub(super) fn read_segments(body: &Json) -> Result<Vec<Segment>, WireRefusal> {
     let mut segments = read_instructions(body, "instructions");
     // Only the vendor knows the text of a stored prompt; its variables are here.
     if let Some(prompt) = body.get("prompt").filter(|prompt| !prompt.is_null()) {
-        segments.push(Segment::other("prompt", "prompt", prompt, json_path!["prompt"]));
+        segments.push(Segment::other(PROMPT, "prompt", prompt, json_path!["prompt"]));
         for (name, value) in prompt.get("variables").and_then(Json::as_object).into_iter().flat_map(Object::iter) {
             segments.push(Segment::instructions(value, json_path!["prompt", "variables", name.as_str()]));
         }
@@ -36,7 +36,7 @@ fn read_input_item(item: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRef
         // The vendor keeps the item itself; the request has only its id.
         Some("item_reference") => {
             let id = item.get("id").unwrap_or(&Json::Null);
-            Ok(vec![Segment::other("item_reference", "id", id, at.to_vec())])
+            Ok(vec![Segment::other(ITEM_REFERENCE, "id", id, at.to_vec())])
         }
         // Tools that are offered in the course of a conversation.
         Some("additional_tools" | "tool_search_output") => {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use lictor_decode::piece::{self, Piece};
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, join_path, json_path};
 
-use super::item::{check_reply_item, read_item};
+use super::item::{check_reply_item, is_item_type, read_item};
 use super::replacement::{message_item, text_part};
 use crate::known::{check_texts, read_text};
 use crate::refusal::WireRefusal;
@@ -63,7 +63,7 @@ impl StreamedItem {
     pub(super) fn new(written: &Json, units: &mut Units) -> Result<StreamedItem, WireRefusal> {
         let item_type = written.text("type").unwrap_or_default();
         check_texts(written.get("content").and_then(Json::as_array).unwrap_or_default())?;
-        let kind = match (item_type, piece::item(written)) {
+        let kind = match (item_type, piece::item(written).filter(|_| is_item_type(item_type))) {
             ("message", Some(_)) if written.text("role").is_some_and(|role| role == "assistant") => {
                 ItemKind::Message(units.open_text())
             }
@@ -208,7 +208,10 @@ impl StreamedItem {
         let written = payload.get("item").unwrap_or(&Json::Null);
         self.is_done = true;
         match self.kind {
-            ItemKind::Reasoning => drop(self.joined.take("response.output_item.done", payload)),
+            ItemKind::Reasoning => {
+                check_reply_item(written)?;
+                self.joined.take("response.output_item.done", payload);
+            }
             ItemKind::Message(unit) => {
                 check_reply_item(written)?;
                 for part in self.texts(written) {

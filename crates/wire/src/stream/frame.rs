@@ -53,6 +53,15 @@ pub(crate) struct SentFrame {
     pub(crate) payload: Option<Json>,
 }
 
+/// Returns a payload after edits, as text and as value; none if there are no edits.
+pub(crate) fn edit_payload(text: &str, edits: &Edits) -> Result<Option<(String, Json)>, WireRefusal> {
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    let edited = edit_text(text, edits).and_then(|text| Some((json::parse_str(&text).ok()?, text)));
+    edited.map(|(value, text)| Some((text, value))).ok_or_else(|| shape("a change cannot be written back"))
+}
+
 /// Returns the name and the data of a frame. Bytes that are not UTF-8 and unknown fields are refused.
 pub(crate) fn read_fields(frame: &SseFrame) -> Result<(Option<&str>, Option<Cow<'_, str>>), WireRefusal> {
     let not_utf8 = |error: std::str::Utf8Error| {

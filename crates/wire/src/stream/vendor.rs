@@ -10,6 +10,11 @@ use crate::segment::Edits;
 
 /// The reader and writer of one stream of an interface.
 pub(crate) trait VendorStream: std::fmt::Debug + Send {
+    /// Returns the edits after which all clients read a payload alike, before it is read.
+    fn normalize(&mut self, _payload: &Json) -> Result<Edits, WireRefusal> {
+        Ok(Vec::new())
+    }
+
     /// Reads the payload of a frame: opens, extends and completes units.
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal>;
 

@@ -1,10 +1,11 @@
 //! The keys of requests, by what their values hold, and what a name is.
 
 /// The keys under which a short word is a name or a setting, and no text for the model.
-pub(super) const NAME_KEYS: [&str; 51] = [
+pub(super) const NAME_KEYS: [&str; 52] = [
     "type",
     "role",
     "id",
+    "version",
     "name",
     "model",
     "object",

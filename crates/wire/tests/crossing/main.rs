@@ -4,9 +4,11 @@
 
 mod beside;
 mod calls;
+mod canonical;
 mod drive;
 mod guidance;
 mod history;
+mod items;
 mod made;
 mod masks;
 mod python;

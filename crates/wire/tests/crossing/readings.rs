@@ -24,7 +24,7 @@ fn second_name_of_streamed_call_is_refused() {
     let second = [
         [r#"{"index":0,"id":"a","function":{"name":"safe"}}"#, r#"{"index":0,"function":{"name":"drop_table"}}"#],
         [r#"{"index":0,"id":"a","function":{"name":"drop_"}}"#, r#"{"index":0,"id":"a","function":{"name":"table"}}"#],
-        [r#"{"index":0,"id":"a","function":{"name":"f"}}"#, r#"{"index":0,"id":"","function":{"name":"f"}}"#],
+        [r#"{"index":0,"id":"a","function":{"name":"f"}}"#, r#"{"index":0,"id":"","function":{"name":"F"}}"#],
         [r#"{"index":0,"id":"a","function":{"name":"f"}}"#, r#"{"index":0,"custom":{"name":"drop_table"}}"#],
     ];
     for calls in second {

@@ -32,11 +32,11 @@ fn unknown_stream_content_is_refused() {
     let twice = [
         [
             r#"{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}}"#,
-            r#"{"index":0,"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g"}}]}}"#,
+            r#"{"index":0,"delta":{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"{}"}}]}}"#,
         ],
         [
             r#"{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}}"#,
-            r#"{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f"}}]}}"#,
+            r#"{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"g"}}]}}"#,
         ],
         [r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, r#"{"index":0,"delta":{"content":"more"}}"#],
     ];

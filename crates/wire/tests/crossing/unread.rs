@@ -36,6 +36,36 @@ fn texts_in_any_field_are_items() {
 }
 
 #[test]
+fn input_and_prompt_texts_are_items() {
+    let members = [
+        (Api::Chat, r#""input":"the secret plan""#),
+        (Api::Messages, r#""input":"the secret plan""#),
+        (Api::Messages, r#""input":{"text":"the secret plan"}"#),
+        (Api::Chat, r#""query":{"type":"thinking","text":"the secret plan"}"#),
+        (Api::Chat, r#""query":{"reasoning":"the secret plan"}"#),
+        (Api::Responses, r#""prompt":"the secret plan""#),
+        (Api::Responses, r#""prompt":["the secret plan"]"#),
+        (Api::Responses, r#""prompt":{"id":"p","text":"the secret plan"}"#),
+        (Api::Responses, r#""prompt":{"id":"the secret plan"}"#),
+        (Api::Responses, r#""prompt":{"id":"p","variables":{"a":{"type":"spell","words":"the secret plan"}}}"#),
+        (Api::Responses, r#""prompt":{"id":"p","variables":"the secret plan"}"#),
+    ];
+    for (api, member) in members {
+        let entries = if api == Api::Responses { "input" } else { "messages" };
+        let body = format!(r#"{{"{entries}":[{{"role":"user","content":"hello"}}],{member}}}"#);
+        let found = texts(api, &body);
+        assert_eq!(found.iter().filter(|text| text.contains("the secret plan")).count(), 1, "{member}: {found:?}");
+        assert!(found.contains(&"hello".to_owned()), "{member}: {found:?}");
+    }
+    let told = r#"{"input":"hello","prompt":{"id":"pmpt_1","version":"2","variables":{"city":"Rome"}}}"#;
+    assert_eq!(texts(Api::Responses, told), ["Rome", "hello"]);
+    let thought = r#"{"messages":[{"role":"user","content":[{"type":"thinking","thinking":"the secret plan"}]}]}"#;
+    assert!(texts(Api::Messages, thought).contains(&"the secret plan".to_owned()), "a user has no thinking");
+    let kept = r#"{"input":[{"type":"item_reference","id":"rs_1"},{"type":"item_reference","id":"r","note":"the secret plan"}]}"#;
+    assert_eq!(texts(Api::Responses, kept), ["the secret plan"]);
+}
+
+#[test]
 fn texts_in_any_part_are_items() {
     let parts = [
         r#"{"type":"spell","words":"the secret plan"}"#,
