@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use lictor_logic::Time;
 
 use super::chat::tool_call;
+use super::content::Content;
 use super::openai_chat::failure_event;
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Event, Kind};
@@ -375,6 +376,8 @@ fn session_start_event(params: &Json) -> Event {
 fn elicitation_event(params: &Json, id: Option<Text>) -> Event {
     let mut event = Event::new(Kind::Other("input_required".into()));
     event.id = id;
-    event.text = params.text("message").map(Text::from);
+    let mut content = Content::default();
+    results::add_question(params, &mut content);
+    event.text = content.text;
     event
 }

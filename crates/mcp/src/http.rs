@@ -7,6 +7,7 @@
 mod client_request;
 mod endpoint;
 mod headers;
+mod in_flight;
 mod response;
 mod response_body;
 mod upstream;

@@ -162,6 +162,31 @@ impl Message {
     }
 }
 
+/// The members of results that must be lists of objects, by the method that they answer.
+const LISTS: [(&str, &str); 3] = [("tools/list", "tools"), ("resources/read", "contents"), ("prompts/get", "messages")];
+
+/// The members of results that must be strings, by the method that they answer.
+const TEXTS: [(&str, &str); 3] =
+    [("initialize", "instructions"), ("server/discover", "instructions"), ("prompts/get", "description")];
+
+/// Returns why a result has a shape that the protocol does not have. Its texts would not be found, and some clients show
+/// them all the same.
+pub(crate) fn find_wrong_shape(method: &str, result: &Json) -> Option<String> {
+    if result.as_object().is_none() {
+        return Some("`result` must be an object".to_owned());
+    }
+    let find = |members: &[(&str, &'static str)], fits: fn(&Json) -> bool| {
+        let (_, key) = members.iter().find(|(known, _)| *known == method)?;
+        let value = result.get(key).filter(|value| !value.is_null())?;
+        (!fits(value)).then_some(*key)
+    };
+    let is_list = |value: &Json| value.as_array().is_some_and(|list| list.iter().all(|it| it.as_object().is_some()));
+    if let Some(key) = find(&LISTS, is_list) {
+        return Some(format!("`{key}` must be a list of objects"));
+    }
+    find(&TEXTS, |value| value.as_str().is_some()).map(|key| format!("`{key}` must be a string"))
+}
+
 /// Returns an error if a member differs from another or from one of the protocol in case only.
 fn check_names(object: &Object) -> Result<(), MessageFault> {
     let mut seen: Vec<Text> = Vec::new();

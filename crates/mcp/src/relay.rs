@@ -91,6 +91,8 @@ struct PendingRequest {
     is_known: bool,
     /// Whether the response is the first page of a list.
     is_first_page: bool,
+    /// Whether the transport lost it, so that a request with its id may take its place until its response arrives.
+    is_detached: bool,
 }
 
 /// A forwarded message without events, for the ledger.
@@ -194,6 +196,28 @@ impl Relay {
         }
     }
 
+    /// Returns the id of the events of a request of the client that is in flight.
+    pub(crate) fn find_in_flight(&self, id: &Json) -> Option<Text> {
+        self.client_requests.get(&id_key(id)).map(|pending| pending.event.clone())
+    }
+
+    /// Takes note that the transport of a request ended, by the id of its events. If the response can still arrive on
+    /// another stream, the request stays in flight until then, or until the client repeats it.
+    pub(crate) fn end_transport(&mut self, id: &Json, event: &Text, can_resume: bool) {
+        let name = id_key(id);
+        match self.client_requests.get_mut(&name) {
+            Some(pending) if pending.event == *event && can_resume => pending.is_detached = true,
+            Some(pending) if pending.event == *event => self.forget_client_request(id),
+            _ => {}
+        }
+    }
+
+    /// Forgets a request of the client that gets no response any more.
+    fn forget_client_request(&mut self, id: &Json) {
+        self.client_requests.remove(&id_key(id));
+        self.exchange.forget(Side::Client, id);
+    }
+
     /// Records the tool definitions that the operator has approved, by their digests.
     pub fn approve(&mut self, warden: &mut Warden, digests: &[String], now: Time) -> Result<(), WardenError> {
         for digest in digests {
@@ -239,6 +263,24 @@ impl Relay {
 
     fn is_listed(&self, method: &str) -> bool {
         self.options.methods.iter().any(|listed| listed == method)
+    }
+
+    /// Decodes the events of a response to a request with this method; a result of a wrong shape is an error.
+    fn decode_response(
+        &mut self,
+        side: Side,
+        message: &Message,
+        pending: &PendingRequest,
+    ) -> Result<Vec<Event>, String> {
+        // A method that the operator listed is not decoded.
+        if !pending.is_known {
+            return Ok(Vec::new());
+        }
+        let events = self.decode_events(side, message, &pending.event)?;
+        match message.value.get("result").and_then(|result| message::find_wrong_shape(&pending.method, result)) {
+            Some(reason) => Err(reason),
+            None => Ok(events),
+        }
     }
 
     /// Decodes the events of a message and gives them our ids.

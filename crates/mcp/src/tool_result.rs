@@ -44,6 +44,8 @@ pub(crate) fn rewrite(method: &str, result: &Json, event: &Event) -> Option<Json
         "prompts/get" => {
             let message = object([("role", "user".into()), ("content", text_part(words?))]);
             result.insert("messages", vec![message]);
+            // Its text is among the words.
+            result.remove("description");
         }
         _ => return None,
     }
@@ -90,7 +92,7 @@ mod tests {
             ("resources/read", r#"{"contents":[{"uri":"u","text":"a"}]}"#, r#"{"contents":[{"uri":"u","text":"w"}]}"#),
             (
                 "prompts/get",
-                r#"{"messages":[{"role":"user","content":{"type":"text","text":"a"}}]}"#,
+                r#"{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"a"}}]}"#,
                 r#"{"messages":[{"role":"user","content":{"type":"text","text":"w"}}]}"#,
             ),
         ];

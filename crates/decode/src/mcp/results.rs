@@ -98,6 +98,9 @@ fn retrieval_event(method: &str, result: &Json, asked: Option<&PendingRequest>) 
     event.tool = Some(method.into());
     event.args = asked.map(|asked| Arguments::Value(asked.params.clone()));
     let mut content = Content::default();
+    if method == "prompts/get" {
+        content.add(result.get("description").unwrap_or(&Json::Null), "\n");
+    }
     for part in result.get("contents").and_then(Json::as_array).unwrap_or_default() {
         content.add(part, "\n");
     }
@@ -108,6 +111,36 @@ fn retrieval_event(method: &str, result: &Json, asked: Option<&PendingRequest>) 
     event
 }
 
+/// The members of a schema whose texts no person reads.
+const SCHEMA_SETTINGS: [&str; 6] = ["type", "format", "pattern", "required", "$schema", "$ref"];
+
+/// Adds what a person reads of a question of the server: the message, the address to open, and the texts of the form.
+pub(super) fn add_question(params: &Json, content: &mut Content) {
+    for key in ["message", "url"] {
+        content.add(params.get(key).unwrap_or(&Json::Null), "\n");
+    }
+    add_schema_texts(params.get("requestedSchema").unwrap_or(&Json::Null), content);
+}
+
+fn add_schema_texts(schema: &Json, content: &mut Content) {
+    match schema {
+        Json::String(_) => content.add(schema, "\n"),
+        Json::Array(values) => values.iter().for_each(|value| add_schema_texts(value, content)),
+        Json::Object(members) => {
+            for (key, value) in members.iter() {
+                // A form shows the name of a field that has no title.
+                if key.contains(char::is_whitespace) {
+                    content.add(&key.clone().into(), "\n");
+                }
+                if !(SCHEMA_SETTINGS.contains(&key.as_str()) && value.as_object().is_none()) {
+                    add_schema_texts(value, content);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Returns the event of a server that needs input before it continues.
 pub(super) fn input_required_event(result: &Json, asked: Option<&PendingRequest>, id: Option<Text>) -> Event {
     let mut event = Event::new(Kind::Other("input_required".into()));
@@ -116,7 +149,7 @@ pub(super) fn input_required_event(result: &Json, asked: Option<&PendingRequest>
     let requests = result.get("inputRequests").and_then(Json::as_object);
     let mut content = Content::default();
     for (_, request) in requests.into_iter().flat_map(Object::iter) {
-        content.add(request.at("params.message").unwrap_or(&Json::Null), "\n");
+        add_question(request.get("params").unwrap_or(&Json::Null), &mut content);
     }
     event.text = content.text;
     event.result = result.get("inputRequests").cloned();

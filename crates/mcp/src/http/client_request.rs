@@ -9,6 +9,7 @@ use lictor_json::{self as json, Json, SseFramer, Text};
 use tokio::sync::mpsc;
 
 use super::headers::{SESSION, request_headers, response_headers};
+use super::in_flight::InFlightRequest;
 use super::response::{HttpResponse, error_response, is_stream, json_response, message_event, open_stream};
 use super::response_body::ResponseBody;
 use super::upstream::{MAX_BODY_BYTES, read_body};
@@ -95,10 +96,11 @@ impl ClientRequest {
             match settled.recv().await {
                 Some(OutgoingMessage::Client(text)) => drop(sender.send(message_event(&text, None)).await),
                 Some(OutgoingMessage::Server(text)) => {
+                    let in_flight = InFlightRequest::new(&self.session, &self.id);
                     let sent =
                         self.service.upstream.send(Method::POST, request_headers(&self.headers, true), text).await;
                     match sent {
-                        Ok(answer) => self.relay_response(answer, &sender).await,
+                        Ok(answer) => in_flight.end(self.relay_response(answer, &sender).await),
                         Err(reason) => self.send_error(&sender, &reason).await,
                     }
                 }
@@ -111,6 +113,7 @@ impl ClientRequest {
     /// Forwards a request and relays the response.
     async fn forward(self, text: Vec<u8>, is_rewritten: bool) -> HttpResponse {
         let headers = request_headers(&self.headers, is_rewritten);
+        let in_flight = InFlightRequest::new(&self.session, &self.id);
         let answer = match self.service.upstream.send(Method::POST, headers, text).await {
             Ok(answer) => answer,
             Err(reason) => return error_response(StatusCode::BAD_GATEWAY, &self.id, INVALID_REQUEST, &reason),
@@ -126,7 +129,7 @@ impl ClientRequest {
         if is_stream(answer.headers()) {
             let (sender, mut streamed) = open_stream();
             streamed.headers_mut().extend(kept);
-            drop(tokio::spawn(async move { self.relay_response(answer, &sender).await }));
+            drop(tokio::spawn(async move { in_flight.end(self.relay_response(answer, &sender).await) }));
             return streamed;
         }
         let mut response = match read_body(answer.into_body()).await {
@@ -150,8 +153,8 @@ impl ClientRequest {
         }
     }
 
-    /// Relays a response, message by message if it is a stream.
-    async fn relay_response(&self, answer: Response<Incoming>, sender: &mpsc::Sender<Bytes>) {
+    /// Relays a response, message by message if it is a stream. Returns whether the client can resume it.
+    async fn relay_response(&self, answer: Response<Incoming>, sender: &mpsc::Sender<Bytes>) -> bool {
         if !is_stream(answer.headers()) {
             let status = answer.status();
             let response = match read_body(answer.into_body()).await {
@@ -161,9 +164,9 @@ impl ClientRequest {
             if let ResponseBody::Whole(Some(text)) = response.into_body() {
                 drop(sender.send(message_event(&text, None)).await);
             }
-            return;
+            return false;
         }
-        relay_stream(&self.service, &self.session, &self.headers, answer, sender).await;
+        relay_stream(&self.service, &self.session, &self.headers, answer, sender).await
     }
 
     async fn send_error(&self, sender: &mpsc::Sender<Bytes>, reason: &str) {
@@ -172,23 +175,26 @@ impl ClientRequest {
     }
 }
 
-/// Relays the allowed events of a stream. When the client disconnects, the stream of the server is dropped.
+/// Relays the allowed events of a stream. When the client disconnects, the stream of the server is dropped. Returns
+/// whether the client can resume the stream: it got the id of an event.
 pub(super) async fn relay_stream(
     service: &McpService,
     session: &SharedSession,
     headers: &HeaderMap,
     answer: Response<Incoming>,
     sender: &mpsc::Sender<Bytes>,
-) {
+) -> bool {
     let (mut body, mut framer) = (answer.into_body(), SseFramer::default());
+    let mut can_resume = false;
     while let Some(Ok(frame)) = body.frame().await {
         let Some(bytes) = frame.data_ref() else { continue };
         for event in framer.push(bytes) {
             let Some(data) = event.data() else { continue };
+            can_resume |= event.id().is_some();
             if data.is_empty() {
                 // It only carries the id from which the stream can be resumed.
                 if sender.send(message_event(b"", event.id())).await.is_err() {
-                    return;
+                    return can_resume;
                 }
                 continue;
             }
@@ -196,7 +202,7 @@ pub(super) async fn relay_stream(
                 match out {
                     OutgoingMessage::Client(text) => {
                         if sender.send(message_event(&text, event.id())).await.is_err() {
-                            return;
+                            return can_resume;
                         }
                     }
                     OutgoingMessage::Server(text) => {
@@ -207,7 +213,8 @@ pub(super) async fn relay_stream(
             }
         }
         if framer.pending_bytes() > MAX_BODY_BYTES {
-            return;
+            return can_resume;
         }
     }
+    can_resume
 }

@@ -35,6 +35,9 @@ impl Relay {
         method: &Text,
     ) {
         let name = id_key(id);
+        if self.client_requests.get(&name).is_some_and(|pending| pending.is_detached) {
+            self.forget_client_request(id);
+        }
         if self.client_requests.contains_key(&name) || self.is_pending(&name) {
             step.refuse("mcp.id_reused", &bytes);
             // Not with its id: the client would take this for the response to the request in flight.
@@ -55,6 +58,7 @@ impl Relay {
             advice: None,
             is_known,
             is_first_page: message.params().get("cursor").is_none(),
+            is_detached: false,
         };
         if let Some(approval) = message.params().text("requestState").and_then(|state| self.approvals.remove(state)) {
             return self.resume_call(step, approval, message, id);
@@ -94,8 +98,7 @@ impl Relay {
         }
         let cancelled = message.params().get("requestId").filter(|_| method == "notifications/cancelled");
         if let Some(id) = cancelled {
-            self.client_requests.remove(&id_key(id));
-            self.exchange.forget(Side::Client, id);
+            self.forget_client_request(id);
             if self.cancel_pending(step, &id_key(id)) {
                 // The server never saw the call.
                 return;
@@ -146,7 +149,7 @@ impl Relay {
         if !is_open {
             self.exchange.forget(Side::Server, id);
         }
-        let events = if is_open { self.decode_events(Side::Client, message, &pending.event) } else { Ok(Vec::new()) };
+        let events = if is_open { self.decode_response(Side::Client, message, &pending) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {

@@ -58,6 +58,7 @@ impl Relay {
             advice: None,
             is_known,
             is_first_page: true,
+            is_detached: false,
         };
         // A method that the operator listed is not decoded.
         let events = if is_known { self.decode_events(Side::Server, message, &event) } else { Ok(Vec::new()) };
@@ -95,9 +96,7 @@ impl Relay {
             step.refuse("mcp.unknown_id", &bytes);
             return step.note(format!("dropped response {id} of the server: no such request"));
         };
-        let events =
-            if pending.is_known { self.decode_events(Side::Server, message, &pending.event) } else { Ok(Vec::new()) };
-        let mut events = match events {
+        let mut events = match self.decode_response(Side::Server, message, &pending) {
             Ok(events) => events,
             Err(reason) => {
                 step.refuse("mcp.message", &bytes);

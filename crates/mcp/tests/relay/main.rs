@@ -7,6 +7,8 @@ mod bypass;
 mod definitions;
 mod forwarding;
 mod guidance;
+mod http;
+mod shapes;
 
 use std::sync::Arc;
 
