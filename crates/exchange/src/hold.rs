@@ -113,7 +113,7 @@ impl Life {
             let is_cut_short = Reply::is_stream_cut_short(self.api, body.pieces.iter().map(|piece| &piece[..]));
             let events = self
                 .read_streamed_events(&body)
-                .filter(|events| !is_cut_short && events.iter().any(says_something) && open.offered.has_all(events));
+                .filter(|events| !is_cut_short && events.iter().any(says_something) && open.accepts(events));
             received.push(ReceivedReply { by, events, body });
             if self.is_enough(open, &received).await? {
                 break;

@@ -20,7 +20,7 @@ use lictor_json::Json;
 use lictor_judge::guard::ReplyScores;
 use lictor_policy::{ForecastSource, Intervention, PredictSettings};
 use lictor_predict::{Score, choose_candidate};
-use lictor_wire::{Api, Reply, Request};
+use lictor_wire::{Api, Reply, ReplyTerms, Request};
 use serde_json::{Map, Value};
 
 use crate::exchange::{Life, Stop, unexpected};
@@ -36,7 +36,8 @@ pub(crate) struct OpenIntervention<'a> {
     plan: &'a PredictSettings,
     /// What the model was sent.
     request: &'a Bytes,
-    pub(crate) offered: OfferedNames,
+    offered: OfferedNames,
+    terms: ReplyTerms,
     /// The events of the reply.
     events: Vec<Event>,
     /// What to mind, for the model.
@@ -60,6 +61,13 @@ pub(crate) struct ReceivedReply<T> {
 struct Candidate<T> {
     reply: ReceivedReply<T>,
     risk: ReplyRisk,
+}
+
+impl OpenIntervention<'_> {
+    /// Whether a candidate calls only what is on offer, and meets the terms of the request.
+    pub(crate) fn accepts(&self, events: &[Event]) -> bool {
+        self.offered.has_all(events) && self.terms.are_met(events)
+    }
 }
 
 impl Life {
@@ -154,8 +162,8 @@ impl Life {
             return Ok(None);
         }
         let advice = before.advice;
-        let offered = OfferedNames::read(self.api, request);
-        Ok(Some(OpenIntervention { plan, request, offered, events, advice, requests, budget, record }))
+        let (offered, terms) = (OfferedNames::read(self.api, request), ReplyTerms::read(self.api, request));
+        Ok(Some(OpenIntervention { plan, request, offered, terms, events, advice, requests, budget, record }))
     }
 
     /// Whether no further reply need be asked for: with `one_by_one`, the last one is better, and neither risky nor stopped.
@@ -316,12 +324,13 @@ impl Life {
         Ok(is_better)
     }
 
-    /// Returns the events of a candidate; none if it cannot be read, is no whole answer, or calls what is not on offer.
+    /// Returns the events of a candidate; none if it cannot be read, is no whole answer, calls what is not on offer, or does
+    /// not meet the terms of the request.
     fn read_candidate_events(&self, open: &OpenIntervention<'_>, body: &Bytes) -> Option<Vec<Event>> {
         let reply = Reply::read_with(self.api, body, self.options.unknown_fields).ok()?;
         let is_whole = reply.is_whole_answer(self.choices);
         let events: Vec<Event> = reply.events().iter().map(|event| self.assign(event.clone())).collect();
-        (is_whole && open.offered.has_all(&events)).then_some(events)
+        (is_whole && open.accepts(&events)).then_some(events)
     }
 
     /// Returns the events of a reply; none if it cannot be read.

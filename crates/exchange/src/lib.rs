@@ -66,4 +66,4 @@ pub use ruling::{denial, ruling};
 pub use step::{
     DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, ShownText, StepResult,
 };
-pub use texts::changes_texts;
+pub use texts::{changes_texts, reads_texts};

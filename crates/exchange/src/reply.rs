@@ -109,7 +109,12 @@ impl Life {
         };
         self.note_stripped(reply.stripped());
         self.replies_as(reply.id());
-        if reply.has_split_word() {
+        let separated = if self.options.reads_texts { reply.separate_texts() } else { Ok(reply) };
+        let reply = match separated {
+            Ok(reply) => reply,
+            Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
+        };
+        if self.options.reads_texts && reply.has_split_word() {
             return Err(self.refuse_split_word(bytes).await?);
         }
         let forwarded = match reply.settle(&[]) {

@@ -23,6 +23,8 @@ pub struct ExchangeOptions {
     pub shadow: bool,
     /// Whether streamed text is previewed before it is sent: a property [may change it](crate::changes_texts).
     pub previews_text: bool,
+    /// Whether a property [looks at texts](crate::reads_texts): then all clients must read the same words. By default one does.
+    pub reads_texts: bool,
     /// How many bytes of streamed text are held back at most; `usize::MAX` holds each text until it is whole. Text that is
     /// previewed waits only from where a match may begin that is not complete.
     pub hold_back: usize,
@@ -51,6 +53,7 @@ impl Default for ExchangeOptions {
         ExchangeOptions {
             shadow: false,
             previews_text: false,
+            reads_texts: true,
             hold_back: 0,
             held: 16 << 20,
             items: 20_000,

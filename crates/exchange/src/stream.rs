@@ -224,7 +224,8 @@ impl Life {
             .hold_back(if self.options.shadow { 0 } else { self.options.hold_back })
             .asks_early(self.previews_text())
             .unknown_fields(self.options.unknown_fields)
-            .choices(self.choices);
+            .choices(self.choices)
+            .separates_texts(self.options.reads_texts && !self.options.shadow);
         StreamState {
             stream: Stream::new(self.api, limits),
             actions: VecDeque::new(),
@@ -261,7 +262,7 @@ impl Life {
                 other => return Err(unexpected(&other)),
             };
             state.is_reading = false;
-            if state.stream.has_split_word() && !self.options.shadow {
+            if state.stream.has_split_word() && self.options.reads_texts && !self.options.shadow {
                 return Err(self.refuse_split_word(Bytes::new()).await?);
             }
             self.replies_as(state.stream.id());

@@ -1,4 +1,5 @@
-//! Whether a policy may change the assistant's text: then streamed text is previewed before it is sent.
+//! Whether a policy looks at the assistant's text, and whether it may change it: then streamed text is previewed before it is
+//! sent.
 
 use lictor_policy::{Mode, Policy, Property, Response};
 
@@ -15,6 +16,12 @@ const OF_TEXTS: [&str; 10] = [
     "declared",
     "legitimate",
 ];
+
+/// Whether a property of the policy looks at the assistant's text. Without one, it does not matter how clients join the parts
+/// of a text.
+pub fn reads_texts(policy: &Policy) -> bool {
+    policy.properties.iter().any(|property| looks_at_texts(property, policy))
+}
 
 /// Whether a property of the policy may change the assistant's text.
 pub fn changes_texts(policy: &Policy) -> bool {
@@ -51,6 +58,18 @@ mod tests {
         let text = format!("lictor: 1\nname: p\n{rest}");
         let loaded = Policy::parse(&text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
         changes_texts(&loaded.policy)
+    }
+
+    #[test]
+    fn text_is_read_where_property_looks_at_it() {
+        let reads = |rest: &str| {
+            let text = format!("lictor: 1\nname: p\n{rest}");
+            let loaded = Policy::parse(&text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+            reads_texts(&loaded.policy)
+        };
+        assert!(!reads(""));
+        assert!(!reads("properties: [{id: a, formula: 'always !tool_call(\"x\")', respond: block}]"));
+        assert!(reads("properties: [{id: a, formula: 'always !discloses(_)', respond: warn, unknown: observe}]"));
     }
 
     #[test]

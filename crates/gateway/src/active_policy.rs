@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_exchange::changes_texts;
+use lictor_exchange::{changes_texts, reads_texts};
 use lictor_policy::{Policy, PredictSettings, Steering};
 
 /// The active policy.
@@ -14,6 +14,8 @@ pub(crate) struct ActivePolicy {
     pub(crate) name: Arc<str>,
     /// Whether a property may change the assistant's text: then streamed text is previewed before it is sent.
     pub(crate) previews_text: bool,
+    /// Whether a property looks at the assistant's text: then all clients must read the same words.
+    pub(crate) reads_texts: bool,
     /// How replies with a bad forecast are replaced.
     pub(crate) predict: Option<Arc<PredictSettings>>,
     /// How it steers the model.
@@ -26,6 +28,7 @@ impl ActivePolicy {
             fingerprint: policy.fingerprint().into(),
             name: policy.name.as_str().into(),
             previews_text: changes_texts(policy),
+            reads_texts: reads_texts(policy),
             predict: policy.predict.clone().map(Arc::new),
             steering: policy.steering,
         }

@@ -173,7 +173,12 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
         let is_second = request.version() == Version::HTTP_2;
         is_second.then(|| two_hosts(&request)).flatten()
     });
-    let fault = fault.or_else(|| two_callers(&request));
+    // In shadow mode the first credential counts, unless it decides who may use the gateway.
+    let is_watched =
+        gateway.config.shadow && !gateway.config.known_only && !request.uri().path().starts_with(control::PREFIX);
+    let callers = two_callers(&request);
+    gateway.metrics.unchecked.fetch_add(u64::from(is_watched && callers.is_some()), Ordering::Relaxed);
+    let fault = fault.or(callers.filter(|_| !is_watched));
     if let Some(fault) = fault {
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
         let refused = RefusedInput::new(fault.code, &[]);

@@ -9,11 +9,17 @@ use lictor_json::{self as json, Json, SseFramer};
 use crate::api::Api;
 use crate::reply::Reply;
 
+/// The fields with the reason of the end, as stripped fields name them.
+const UNKNOWN_ENDS: [&str; 2] = ["choice.finish_reason", "reply.stop_reason"];
+
 impl Reply {
     /// Whether it is a whole answer with this many choices.
     pub fn is_whole_answer(&self, choices: usize) -> bool {
         let says = |choice: usize| self.events_of(choice).any(says_something);
-        self.choices() == choices && (0..choices).all(says) && !is_cut_short(self.api(), self.body())
+        // A reason that was replaced since it is not known may be any.
+        let has_known_end = !self.stripped().names.iter().any(|name| UNKNOWN_ENDS.contains(&name.as_str()));
+        let is_whole = has_known_end && !is_cut_short(self.api(), self.body());
+        self.choices() == choices && (0..choices).all(says) && is_whole
     }
 
     /// Whether the bytes of a stream say that it was cut short.

@@ -7,9 +7,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use lictor_json::{self as json, Json, JsonPath, JsonStep, Object, remove_members};
+use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
 
+use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
+use crate::segment::Edits;
+use crate::unread::is_name;
 
 /// How many different stripped fields are remembered by name, and how much of a name.
 const MAX_NAMES: usize = 32;
@@ -27,6 +30,54 @@ pub enum UnknownFields {
     /// The reply is refused.
     Refuse,
 }
+
+/// The words of enumerations, by the name of their type. The first one takes the place of a word that is not known.
+const ENUMERATIONS: [(&str, &[&str]); 2] = [
+    (
+        "finish",
+        &[
+            "stop",
+            "length",
+            "tool_calls",
+            "function_call",
+            "content_filter",
+            "error",
+            "model_length",
+            "end_turn",
+            "max_tokens",
+            "stop_sequence",
+            "tool_use",
+            "eos",
+            "eos_token",
+            "abort",
+            "cancelled",
+            "safety",
+            "sensitive",
+            "network_error",
+            "repetition",
+            "insufficient_system_resource",
+            "malformed_function_call",
+            "refusal",
+        ],
+    ),
+    (
+        "stop",
+        &[
+            "end_turn",
+            "max_tokens",
+            "stop_sequence",
+            "tool_use",
+            "pause_turn",
+            "refusal",
+            "model_context_window_exceeded",
+            "compaction",
+        ],
+    ),
+];
+
+/// The members of counts and settings that hold a name.
+const NAMED_SETTINGS: [&str; 8] =
+    ["type", "service_tier", "inference_geo", "speed", "model", "search_context_size", "currency", "reason"];
 
 /// The fields of the replies of an interface.
 #[derive(Debug)]
@@ -48,6 +99,14 @@ enum FieldType {
     Flag,
     Any,
     AnyObject,
+    /// A text without spaces.
+    Name,
+    /// One of these words.
+    Enumeration(&'static [&'static str]),
+    /// Numbers and settings, without texts.
+    Counts,
+    /// A value whose texts are judged.
+    Quoted,
     Object(&'static str),
     List(&'static str),
 }
@@ -57,6 +116,15 @@ enum FieldType {
 pub(crate) struct KnownBody {
     pub(crate) text: String,
     pub(crate) value: Json,
+}
+
+/// What is known of a body after its fields were checked.
+#[derive(Debug)]
+pub(crate) struct CheckedBody {
+    /// The body with only known fields; none if it has no others.
+    pub(crate) known: Option<KnownBody>,
+    /// The texts beside its content.
+    pub(crate) quoted: QuotedTexts,
 }
 
 /// The fields that were stripped from a reply: how many, and the names of the first.
@@ -83,25 +151,30 @@ impl FieldTable {
         FieldTable { objects, names }
     }
 
-    /// Returns `body` with only the known fields of the object `root`; none if it has no others. Values of other types
-    /// than those of the table are refused.
+    /// Returns `body` with only the known fields of the object `root`, and the texts in it that are judged beside its
+    /// content. Values of other types than those of the table are refused.
     pub(crate) fn strip(
         &self,
         root: &'static str,
         (text, value): (&str, &Json),
         unknown: UnknownFields,
         stripped: &mut StrippedFields,
-    ) -> Result<Option<KnownBody>, WireRefusal> {
-        let mut check = Check { table: self, unknown, path: Vec::new(), removals: Vec::new(), stripped };
+    ) -> Result<CheckedBody, WireRefusal> {
+        let (removals, edits, quoted) = (Vec::new(), Edits::new(), QuotedTexts::default());
+        let mut check = Check { table: self, unknown, path: Vec::new(), removals, edits, quoted, stripped };
         check.read_value(value, FieldType::Object(root))?;
-        if check.removals.is_empty() {
-            return Ok(None);
+        let Check { removals, edits, quoted, .. } = check;
+        if removals.is_empty() && edits.is_empty() {
+            return Ok(CheckedBody { known: None, quoted });
         }
-        let changed = remove_members(text, &check.removals);
-        let changed = changed.and_then(|text| Some(KnownBody { value: json::parse_str(&text).ok()?, text }));
-        changed
-            .map(Some)
-            .ok_or_else(|| WireRefusal::new("wire.shape", "unknown fields cannot be taken out of the reply"))
+        // Only members are removed, so the paths of the edits stay as they are.
+        let changed = if removals.is_empty() { Some(text.to_owned()) } else { remove_members(text, &removals) };
+        let changed = changed.and_then(|text| edit_text(&text, &edits));
+        let known = changed.and_then(|text| Some(KnownBody { value: json::parse_str(&text).ok()?, text }));
+        match known {
+            Some(known) => Ok(CheckedBody { known: Some(known), quoted }),
+            None => Err(WireRefusal::new("wire.shape", "unknown fields cannot be taken out of the reply")),
+        }
     }
 }
 
@@ -123,6 +196,9 @@ struct Check<'a> {
     unknown: UnknownFields,
     path: JsonPath,
     removals: Vec<JsonPath>,
+    /// The words that replace unknown ones.
+    edits: Edits,
+    quoted: QuotedTexts,
     stripped: &'a mut StrippedFields,
 }
 
@@ -153,8 +229,14 @@ impl Check<'_> {
             match fields.find(key) {
                 // It carries nothing.
                 _ if value.is_null() => {}
+                // A summary of the conversation, which the client shows or sends back.
+                Some(_) if is_summary(object, key) => self.quoted.add(key, value, &self.path),
                 Some(types) => match types.iter().find(|wanted| wanted.fits(value)) {
                     Some(wanted @ (FieldType::Object(_) | FieldType::List(_))) => self.read_value(value, *wanted)?,
+                    Some(FieldType::Quoted) => self.quoted.add(key, value, &self.path),
+                    Some(FieldType::Counts) => self.read_counts(name, key, value)?,
+                    Some(FieldType::Name) if !value.as_str().is_some_and(is_name) => self.take_unknown(name, key)?,
+                    Some(FieldType::Enumeration(words)) => self.read_word(name, key, value, words)?,
                     Some(_) => {}
                     None => return Err(self.wrong_type(&describe(types))),
                 },
@@ -163,6 +245,57 @@ impl Check<'_> {
             self.path.pop();
         }
         Ok(())
+    }
+
+    /// Reads a word of an enumeration. Another word is replaced.
+    fn read_word(&mut self, name: &str, key: &str, value: &Json, words: &[&'static str]) -> Result<(), WireRefusal> {
+        let said = value.as_str().unwrap_or_default();
+        if said.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(said)) {
+            return Ok(());
+        }
+        match (self.unknown, words.first()) {
+            (UnknownFields::Pass, _) => Ok(()),
+            (UnknownFields::Strip, Some(first)) => {
+                self.edits.push((self.path.clone(), JsonEdit::Set((*first).into())));
+                self.stripped.add(name, key);
+                Ok(())
+            }
+            _ => {
+                let message =
+                    format!("`{name}.{key}` of the reply is none of the known words, so Lictor cannot judge it");
+                Err(WireRefusal::new("wire.unknown", message))
+            }
+        }
+    }
+
+    /// Reads counts and settings. A text in them is an unknown field.
+    fn read_counts(&mut self, name: &str, key: &str, value: &Json) -> Result<(), WireRefusal> {
+        match value {
+            Json::String(text) if NAMED_SETTINGS.contains(&key) && is_name(text) => Ok(()),
+            // An element of a list cannot be left out alone.
+            Json::String(_) if matches!(self.path.last(), Some(JsonStep::Index(_))) => Err(self.wrong_type("a number")),
+            Json::String(_) => self.take_unknown(name, key),
+            Json::Array(values) => {
+                for (place, value) in values.iter().enumerate() {
+                    self.path.push(place.into());
+                    self.read_counts(name, "", value)?;
+                    self.path.pop();
+                }
+                Ok(())
+            }
+            Json::Object(members) => {
+                for (key, value) in members.iter() {
+                    self.path.push(JsonStep::Key(key.clone()));
+                    match is_name(key) {
+                        true => self.read_counts(name, key, value)?,
+                        false => self.take_unknown(name, key)?,
+                    }
+                    self.path.pop();
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn take_unknown(&mut self, name: &str, key: &str) -> Result<(), WireRefusal> {
@@ -208,10 +341,14 @@ impl FieldType {
             "number" => FieldType::Number,
             "flag" => FieldType::Flag,
             "object" => FieldType::AnyObject,
-            _ => match (inside('{', '}'), inside('[', ']')) {
-                (Some(name), _) => FieldType::Object(name),
-                (None, Some(name)) => FieldType::List(name),
-                (None, None) => FieldType::Any,
+            "name" => FieldType::Name,
+            "counts" => FieldType::Counts,
+            "quoted" => FieldType::Quoted,
+            _ => match (inside('{', '}'), inside('[', ']'), inside('<', '>').and_then(find_words)) {
+                (Some(name), ..) => FieldType::Object(name),
+                (_, Some(name), _) => FieldType::List(name),
+                (_, _, Some(words)) => FieldType::Enumeration(words),
+                _ => FieldType::Any,
             },
         }
     }
@@ -219,8 +356,8 @@ impl FieldType {
     fn fits(self, value: &Json) -> bool {
         matches!(
             (self, value),
-            (FieldType::Any, _)
-                | (FieldType::Text, Json::String(_))
+            (FieldType::Any | FieldType::Counts | FieldType::Quoted, _)
+                | (FieldType::Text | FieldType::Name | FieldType::Enumeration(_), Json::String(_))
                 | (FieldType::Number, Json::Number(_))
                 | (FieldType::Flag, Json::Bool(_))
                 | (FieldType::AnyObject | FieldType::Object(_), Json::Object(_))
@@ -232,14 +369,25 @@ impl FieldType {
 impl fmt::Display for FieldType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            FieldType::Text => "a text",
+            FieldType::Text | FieldType::Name | FieldType::Enumeration(_) => "a text",
             FieldType::Number => "a number",
             FieldType::Flag => "true or false",
-            FieldType::Any => "a value",
+            FieldType::Any | FieldType::Counts | FieldType::Quoted => "a value",
             FieldType::AnyObject | FieldType::Object(_) => "an object",
             FieldType::List(_) => "a list",
         })
     }
+}
+
+/// Returns the words of an enumeration.
+fn find_words(name: &str) -> Option<&'static [&'static str]> {
+    ENUMERATIONS.into_iter().find(|(known, _)| *known == name).map(|(_, words)| words)
+}
+
+/// Whether a member is the summary in a block of the type `compaction`.
+fn is_summary(object: &Object, key: &str) -> bool {
+    let kind = object.get("type").and_then(Json::as_str);
+    key == "content" && matches!(kind, Some("compaction" | "compaction_delta"))
 }
 
 fn describe(types: &[FieldType]) -> String {
@@ -270,9 +418,11 @@ mod tests {
                 };
                 assert!(place.contains('.') && places.insert(place), "{api:?}: {line}");
                 for one in types.split('|') {
-                    let object = one.trim_matches(['{', '}', '[', ']']);
-                    let is_object = one != object && table.objects.contains_key(object);
-                    assert!(is_object || ["text", "number", "flag", "any", "object"].contains(&one), "{api:?}: {line}");
+                    let object = one.trim_matches(['{', '}', '[', ']', '<', '>']);
+                    let is_words = one.starts_with('<') && super::find_words(object).is_some();
+                    let is_object = is_words || one != object && table.objects.contains_key(object);
+                    let known = ["text", "name", "number", "flag", "any", "object", "counts", "quoted"];
+                    assert!(is_object || known.contains(&one), "{api:?}: {line}");
                 }
             }
             assert!(["reply", "event"].iter().all(|root| table.objects.contains_key(root)), "{api:?}");

@@ -98,8 +98,8 @@ impl Interface for Messages {
         reply::edit(reply)
     }
 
-    fn open_stream(&self, _limits: StreamLimits) -> Box<dyn VendorStream> {
-        Box::<stream::MessageStream>::default()
+    fn open_stream(&self, limits: StreamLimits) -> Box<dyn VendorStream> {
+        Box::new(stream::MessageStream::new(limits.separates_texts))
     }
 
     fn error_body(&self, status: u16, code: &str, message: &str) -> Json {

@@ -1,15 +1,16 @@
 //! Whole replies of a model.
 
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, JsonPath, SseFramer, Text, edit_text};
+use lictor_json::{self as json, Json, JsonEdit, JsonPath, SseFramer, Text, edit_text};
 
 use crate::api::Api;
 use crate::fields::{StrippedFields, UnknownFields};
 use crate::history::SentItem;
+use crate::quoted::{edit_quoted, is_quoted};
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
-use crate::segment::{EXECUTED_BY, Segment};
+use crate::segment::{EXECUTED_BY, Edits, Segment};
 use crate::stream::action::StreamLimits;
 use crate::stream::frame::{edit_payload, read_fields};
 
@@ -48,10 +49,14 @@ impl Reply {
         let mut value = json::parse(body).map_err(|error| WireRefusal::json("the body of the reply", error))?;
         let mut text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
         let mut stripped = StrippedFields::default();
-        if let Some(known) = api.interface().fields().strip("reply", (&text, &value), unknown, &mut stripped)? {
+        let checked = api.interface().fields().strip("reply", (&text, &value), unknown, &mut stripped)?;
+        if let Some(known) = checked.known {
             (text, value) = (known.text, known.value);
         }
-        let choices = api.interface().read_reply(&value)?;
+        let mut choices = api.interface().read_reply(&value)?;
+        if let Some(first) = choices.first_mut() {
+            first.extend(checked.quoted.into_segment());
+        }
         let count = choices.len();
         let number = |(choice, segments): (usize, Vec<Segment>)| segments.into_iter().map(move |one| (choice, one));
         let segments: Vec<(usize, Segment)> = choices.into_iter().enumerate().flat_map(number).collect();
@@ -97,14 +102,28 @@ impl Reply {
         self.choices
     }
 
+    /// Returns the events of the content of a choice.
     pub(crate) fn events_of(&self, choice: usize) -> impl Iterator<Item = &Event> {
-        self.segments.iter().filter(move |(of, _)| *of == choice).map(|(_, segment)| &segment.event)
+        let own = self.segments.iter().filter(move |(of, segment)| *of == choice && !is_quoted(segment));
+        own.map(|(_, segment)| &segment.event)
     }
 
-    /// Whether a word is split between two parts of a text: clients that join them read another word than those that show
+    /// Whether a word is split between two parts of a text that are next to each other: clients that join them read another word than those that show
     /// each part alone, and only one of the two is in the [events](Reply::events).
     pub fn has_split_word(&self) -> bool {
         self.segments.iter().any(|(_, segment)| segment.has_split_word())
+    }
+
+    /// Returns the reply with a line end where a block, such as thinking, splits a word: so clients that join the parts of a
+    /// text read the same words as those that show each alone.
+    pub fn separate_texts(self) -> Result<Reply, WireRefusal> {
+        let edits: Edits = self.segments.iter().flat_map(|(_, segment)| segment.separate_texts()).collect();
+        if edits.is_empty() {
+            return Ok(self);
+        }
+        let text = edit_text(&self.text, &edits).ok_or_else(|| shape("a change cannot be written back"))?;
+        let separated = Reply::read_with(self.api, text.as_bytes(), self.unknown)?;
+        Ok(Reply { stripped: self.stripped, ..separated })
     }
 
     /// Returns the fields that no table names and that the client does not get.
@@ -139,8 +158,15 @@ impl Reply {
         }
         let ruled = self.segments.iter().zip(rulings);
         let ruled = ruled.map(|((choice, segment), ruling)| RuledSegment { segment, ruling, choice: *choice });
-        let reply = RuledReply { body: &self.body, segments: ruled.collect(), choices: self.choices, is_structured };
+        let (quoted, ruled): (Vec<_>, Vec<_>) = ruled.partition(|ruled| is_quoted(ruled.segment));
+        let reply = RuledReply { body: &self.body, segments: ruled, choices: self.choices, is_structured };
         let mut edits = self.api.interface().edit_reply(&reply)?;
+        for RuledSegment { segment, ruling, .. } in quoted {
+            let within = |(at, _): &(JsonPath, JsonEdit)| edits.iter().any(|(path, _)| at.starts_with(path));
+            // The content may have changed, and what is beside it with it.
+            let own: Edits = edit_quoted(segment, ruling)?.into_iter().filter(|edit| !within(edit)).collect();
+            edits.extend(own);
+        }
         // A member beside several texts is emptied for each of them.
         let mut places: Vec<JsonPath> = Vec::with_capacity(edits.len());
         edits.retain(|(path, _)| {
@@ -197,8 +223,10 @@ impl Reply {
     fn sent_items(&self) -> Vec<Vec<SentItem>> {
         let of_choice = |choice: usize| {
             let own = self.segments.iter().filter(move |(number, _)| *number == choice);
-            // Clients do not send back what the service says about itself.
-            let own = own.filter(|(_, segment)| !matches!(&segment.event.kind, Kind::Error | Kind::Other(_)));
+            // Clients do not send back what the service says about itself, and what it quotes.
+            let own = own.filter(|(_, segment)| {
+                !matches!(&segment.event.kind, Kind::Error | Kind::Other(_)) && !is_quoted(segment)
+            });
             own.map(|(_, segment)| SentItem::from_event(&segment.event)).collect()
         };
         (0..self.choices).map(of_choice).collect()

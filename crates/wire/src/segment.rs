@@ -9,7 +9,7 @@ pub(crate) mod text_part;
 use lictor_decode::piece;
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Arguments, Event, Kind};
-use lictor_json::{Json, JsonEdit, JsonPath};
+use lictor_json::{Json, JsonEdit, JsonPath, JsonStep};
 
 use crate::align;
 use crate::refusal::WireRefusal;
@@ -117,11 +117,25 @@ impl Segment {
         }
     }
 
-    /// Whether a word of a model is split between two parts of its text.
+    /// Whether a word of a model is split between two parts of its text that are next to each other.
     pub(crate) fn has_split_word(&self) -> bool {
-        let parts: Vec<&TextPart> = self.texts.iter().filter(|part| !part.text.is_empty()).collect();
-        let is_split = |pair: &[&TextPart]| pair[1].joint.is_empty() && is_split(&pair[0].text, &pair[1].text);
-        self.event.kind == Kind::AssistantMessage && parts.windows(2).any(is_split)
+        self.split_words().any(|(before, after)| is_next(&before.at, &after.at))
+    }
+
+    /// Returns the edits that end a line where a word of a model is split by a block between two parts of its text, such
+    /// as thinking. Then clients that join the parts read the same words as those that do not.
+    pub(crate) fn separate_texts(&self) -> Edits {
+        let apart = self.split_words().filter(|(before, after)| !is_next(&before.at, &after.at));
+        apart.map(|(before, _)| (before.at.clone(), JsonEdit::Set(format!("{}\n", before.text).into()))).collect()
+    }
+
+    /// Returns the pairs of parts between which a word of a model is split.
+    fn split_words(&self) -> impl Iterator<Item = (&TextPart, &TextPart)> {
+        let is_said = self.event.kind == Kind::AssistantMessage;
+        let mut before: Option<&TextPart> = None;
+        let parts = self.texts.iter().filter(move |part| is_said && !part.text.is_empty());
+        let pairs = parts.filter_map(move |part| before.replace(part).map(|before| (before, part)));
+        pairs.filter(|(before, after)| after.joint.is_empty() && is_split(&before.text, &after.text))
     }
 
     /// Returns the paths of its texts.
@@ -233,6 +247,15 @@ impl ValuePlace {
             (Arguments::Value(value), ValueForm::Quoted) => value.to_string().into(),
             (Arguments::Value(value), ValueForm::Plain) => value.clone(),
         }
+    }
+}
+
+/// Whether no block is between two parts of a content.
+fn is_next(before: &[JsonStep], after: &[JsonStep]) -> bool {
+    let apart = before.iter().zip(after).find(|(one, other)| one != other);
+    match apart {
+        Some((JsonStep::Index(one), JsonStep::Index(other))) => other.saturating_sub(*one) <= 1,
+        _ => true,
     }
 }
 

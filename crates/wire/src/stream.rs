@@ -12,7 +12,7 @@ mod streamed_text;
 pub(crate) mod units;
 pub(crate) mod vendor;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use lictor_event::{Event, Kind};
@@ -21,6 +21,7 @@ use lictor_json::{self as json, Json, SseFrame, SseFramer, Text};
 use crate::api::Api;
 use crate::fields::{FieldTable, StrippedFields, UnknownFields};
 use crate::history::SentItem;
+use crate::quoted::{QuotedTexts, edit_quoted};
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::split_word::is_split;
@@ -62,6 +63,8 @@ pub struct Stream {
     /// Whether an event was read that does more than open the reply.
     has_begun: bool,
     has_split_word: bool,
+    /// The units of texts beside the content.
+    quoted: HashMap<Text, usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +108,7 @@ impl Stream {
             opening_bytes: 0,
             has_begun: false,
             has_split_word: false,
+            quoted: HashMap::new(),
         }
     }
 
@@ -312,8 +316,8 @@ impl Stream {
             self.id = id.and_then(Json::as_str).map(Text::from);
         }
         let unknown = self.limits.unknown_fields;
-        let known = self.fields.strip("event", (&data, &payload), unknown, &mut self.stripped)?;
-        let mut changed = known.map(|known| (known.text, known.value));
+        let checked = self.fields.strip("event", (&data, &payload), unknown, &mut self.stripped)?;
+        let mut changed = checked.known.map(|known| (known.text, known.value));
         let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
         changed = edit_payload(text, &self.vendor.normalize(value)?)?.or(changed);
         let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
@@ -324,7 +328,10 @@ impl Stream {
         }
         let read = self.vendor.read(changed.as_ref().map_or(&payload, |(_, value)| value), name, &mut self.units);
         let content = match read {
-            Ok(content) => FrameContent { is_opening, is_left_out: is_opening && is_resumed, ..content },
+            Ok(content) => {
+                let content = FrameContent { is_opening, is_left_out: is_opening && is_resumed, ..content };
+                self.add_quoted(checked.quoted, content)
+            }
             Err(refusal) if refusal.code == UNKNOWN_EVENT && unknown != UnknownFields::Refuse => {
                 self.stripped.add("event", payload.text("type").or(name).unwrap_or_default());
                 FrameContent { is_left_out: true, ..FrameContent::default() }
@@ -337,6 +344,31 @@ impl Stream {
             frame = SseFramer::default().push(&raw).pop().unwrap_or(frame);
         }
         Ok((frame, Some(payload), content))
+    }
+
+    /// Adds the texts beside the content of a frame, which waits for their ruling. Streams repeat them, and each is judged
+    /// once.
+    fn add_quoted(&mut self, quoted: QuotedTexts, mut content: FrameContent) -> FrameContent {
+        if let Some(segment) = quoted.into_segment() {
+            let text = segment.event.text.clone().unwrap_or_default();
+            let unit = *self.quoted.entry(text).or_insert_with(|| self.units.add_complete(segment.event.clone()));
+            content.waits_for.push(unit);
+            content.quoted = Some((unit, segment));
+        }
+        content
+    }
+
+    /// Returns a frame with the texts beside its content as they are sent.
+    fn write_quoted(&self, mut held: HeldFrame) -> Result<HeldFrame, WireRefusal> {
+        let Some((unit, segment)) = held.content.quoted.take() else { return Ok(held) };
+        let edits = edit_quoted(&segment, self.units.ruling(unit))?;
+        let Some(data) = held.frame.data().filter(|_| !edits.is_empty()) else { return Ok(held) };
+        if let Some((text, value)) = edit_payload(&String::from_utf8_lossy(&data), &edits)? {
+            let raw = held.frame.with_data(&text);
+            held.payload = Some(value);
+            held.frame = SseFramer::default().push(&raw).pop().unwrap_or(held.frame);
+        }
+        Ok(held)
     }
 
     /// Returns the id of the reply, as the vendor gave it.
@@ -407,7 +439,8 @@ impl Stream {
             self.shows_reasoning = held.payload.as_ref().is_some_and(|event| self.api.interface().is_reasoning(event));
         }
         let (is_opening, before) = (held.content.is_opening, bytes.len());
-        match self.vendor.write(held, &self.units, &mut self.sent) {
+        let written = self.write_quoted(held);
+        match written.and_then(|held| self.vendor.write(held, &self.units, &mut self.sent)) {
             Ok(()) => {
                 self.send(bytes);
                 self.opening_bytes += if is_opening { bytes.len() - before } else { 0 };

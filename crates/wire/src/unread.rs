@@ -18,7 +18,8 @@ use crate::refusal::WireRefusal;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};
 use file::{FileContent, read_file};
-use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS, is_name};
+pub(crate) use keys::is_name;
+use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS};
 
 /// Adds a segment for every message, and for every other member of the body, that has texts which no segment holds. Keys
 /// that differ from a known one by case only are refused.
@@ -57,6 +58,11 @@ fn find_unread(body: &Json, segments: &[Segment]) -> Result<Vec<Segment>, WireRe
         walk.path.pop();
     }
     Ok(unread)
+}
+
+/// Whether a string is a name under a key that holds names.
+pub(crate) fn is_named(key: &str, text: &str) -> bool {
+    NAME_KEYS.contains(&key) && is_name(text)
 }
 
 /// Returns the order of a segment: what is beside the messages, then the messages.
@@ -143,7 +149,7 @@ impl<'s> Walk<'s> {
     }
 
     fn read_text(&mut self, key: &str, text: &Text) {
-        if NAME_KEYS.contains(&key) && is_name(text) || self.texts.contains(self.path.as_slice()) || self.is_held() {
+        if is_named(key, text) || self.texts.contains(self.path.as_slice()) || self.is_held() {
             return;
         }
         if FILE_KEYS.contains(&key) {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use lictor_event::{Event, Kind};
 use lictor_exchange::{
     Exchange, ExchangeFailure, ExchangeOptions, ExchangeStep, LocalExchange, LocalParts, LocalReply, LocalSessions,
-    StepResult, changes_texts,
+    StepResult, changes_texts, reads_texts,
 };
 use lictor_judge::guard::{Guard, GuardOptions};
 use lictor_judge::{Foresight, Judge};
@@ -44,6 +44,7 @@ impl Scene {
         let hold_back = if previews_text { 256 } else { 0 };
         let mut options = ExchangeOptions::default();
         options.previews_text = previews_text;
+        options.reads_texts = reads_texts(&policy);
         options.hold_back = hold_back;
         options.interventions = policy.predict.clone().map(Arc::new);
         options.steering = policy.steering;
@@ -162,6 +163,17 @@ fn long_request_is_decided_in_parts() {
     };
     assert_eq!((parts.iter().sum::<usize>(), sent), (1000, body));
     assert!(parts.iter().all(|part| *part <= 128), "{parts:?}");
+}
+
+#[test]
+fn split_word_passes_if_no_property_reads_texts() {
+    let scenes = check::scenes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes"));
+    let (_, mut scene) = scenes.into_iter().find(|(name, _)| name == "split-word-refused").unwrap();
+    scene["policy"] = serde_json::json!([
+        "{lictor: 1, name: p, properties: [{id: a, formula: 'always !tool_call(\"x\")', respond: block}]}"
+    ]);
+    let seen = Scene::new(&scene).play(0, &scene["turns"][0]);
+    assert_eq!((seen.status, seen.client), (200, scene["turns"][0]["reply"].to_string()));
 }
 
 #[test]

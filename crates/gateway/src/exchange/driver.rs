@@ -66,6 +66,7 @@ impl HttpExchange {
         let mut options = ExchangeOptions::default();
         options.shadow = config.shadow;
         options.previews_text = previews_text;
+        options.reads_texts = active.reads_texts;
         options.hold_back = if previews_text { config.limits.hold_back } else { 0 };
         options.held = config.limits.held;
         options.items = config.limits.items;

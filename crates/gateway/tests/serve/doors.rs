@@ -176,6 +176,14 @@ async fn shadow_mode_stops_nothing() {
             ..Play::json("packed")
         },
         Play::stream(&stream(Api::Chat, &[call("c", "drop", json!({}))], 3)),
+        Play {
+            headers: vec![("content-type", "application/json".into()), ("content-encoding", "gzip".into())],
+            ..Play::json("no gzip")
+        },
+        Play {
+            headers: vec![("content-type", "application/json".into()), ("content-encoding", "br".into())],
+            ..Play::json("no brotli")
+        },
     ];
     for play in replies {
         let expected: Bytes = play.pieces.concat().into();
@@ -193,6 +201,16 @@ async fn shadow_mode_stops_nothing() {
         assert_eq!((got.status, &got.body), (200, &expected));
         let got = world.ask(Method::POST, "/v1//chat/../completions", &[], "{}").await;
         assert_eq!((got.status, &got.body), (200, &expected));
+        for callers in [
+            [("authorization", "Bearer one"), ("x-api-key", "two")],
+            [("x-lictor-session", "one"), ("x-lictor-session", "two")],
+        ] {
+            let body = request(Api::Chat, "hi", true).to_string();
+            let got = world.ask(Method::POST, path(Api::Chat), &callers, body).await;
+            assert_eq!((got.status, &got.body), (200, &expected), "{callers:?}");
+            let got = world.ask(Method::GET, "/lictor/health", &callers, "").await;
+            assert_eq!(got.status, 400, "the gateway's own endpoints have one caller");
+        }
         assert!(world.figure("lictor_forwarded_unchecked_total").await >= 3);
         world.end().await;
     }

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 
 use lictor_decode::piece::{self, Block, failure};
 use lictor_event::{Arguments, Event, Kind};
-use lictor_json::{Json, JsonEdit, Object, Text, json_path};
+use lictor_json::{Json, JsonEdit, JsonPath, Object, Text, json_path};
 
 use super::streamed_block::{BlockKind, StreamedBlock, assistant_message, rewrite_block};
-use crate::known::{check_blocks, read_text};
+use crate::known::{check_blocks, is_thinking, read_text};
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::Edits;
 use crate::segment::message::read_call_block;
+use crate::split_word::is_split;
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame, TextPiece};
 use crate::stream::refusals::{shape, truncated, unknown, unknown_event};
 use crate::stream::units::Units;
@@ -29,9 +30,17 @@ pub(super) struct MessageStream {
     is_finished: bool,
     /// The blocks that were sent.
     sent: BTreeMap<i64, Block>,
+    /// Whether a block that splits a word ends the line.
+    separates_texts: bool,
+    /// The last block with a text, and the end of that text.
+    last_text: Option<(i64, String)>,
 }
 
 impl VendorStream for MessageStream {
+    fn normalize(&mut self, payload: &Json) -> Result<Edits, WireRefusal> {
+        Ok(self.separate_texts(payload).into_iter().collect())
+    }
+
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
         let event_type = payload.text("type").unwrap_or_default();
         if name.is_some_and(|name| name != event_type) {
@@ -143,6 +152,30 @@ impl VendorStream for MessageStream {
 }
 
 impl MessageStream {
+    /// Returns a stream that begins.
+    pub(super) fn new(separates_texts: bool) -> MessageStream {
+        MessageStream { separates_texts, ..MessageStream::default() }
+    }
+
+    /// Returns the edit that ends the line before a piece of text, if a block other than text splits a word there. A call
+    /// ends the text, so the words on both sides of it are judged apart.
+    fn separate_texts(&mut self, payload: &Json) -> Option<(JsonPath, JsonEdit)> {
+        let index = payload.get("index").and_then(Json::as_i64).filter(|_| self.separates_texts)?;
+        let holder = match payload.text("type") {
+            Some("content_block_start") => "content_block",
+            Some("content_block_delta") => "delta",
+            _ => return None,
+        };
+        let piece = payload.get(holder)?;
+        if holder == "content_block" && piece.text("type") != Some("text") && !is_thinking(piece) {
+            self.last_text = None;
+        }
+        let text = piece.text("text").filter(|text| !text.is_empty())?;
+        let before = self.last_text.replace((index, text.to_owned()));
+        let is_apart = |(last, before): &(i64, String)| index > last.saturating_add(1) && is_split(before, text);
+        before.filter(is_apart).map(|_| (json_path![holder, "text"], JsonEdit::Set(format!("\n{text}").into())))
+    }
+
     fn read_start(&mut self, payload: &Json, units: &mut Units, content: &mut FrameContent) -> Result<(), WireRefusal> {
         let index = payload.get("index").and_then(Json::as_i64).filter(|index| !self.blocks.contains_key(index));
         let Some(index) = index else { return Err(shape("a block has no index, or one that was used before")) };

@@ -23,6 +23,7 @@ pub struct StreamLimits {
     pub(crate) asks_early: bool,
     pub(crate) unknown_fields: UnknownFields,
     pub(crate) choices: usize,
+    pub(crate) separates_texts: bool,
 }
 
 impl StreamLimits {
@@ -53,6 +54,13 @@ impl StreamLimits {
         StreamLimits { unknown_fields, ..self }
     }
 
+    /// Sets whether a block, such as thinking, that splits a word also ends the line; see
+    /// [`Reply::separate_texts`](crate::Reply::separate_texts). By default it does not.
+    #[must_use]
+    pub fn separates_texts(self, separates_texts: bool) -> StreamLimits {
+        StreamLimits { separates_texts, ..self }
+    }
+
     /// Sets how many choices the client [asked for](crate::Request::choices); 1024 by default. A stream with a further
     /// choice is refused: clients that asked for one join the texts of all of them.
     #[must_use]
@@ -69,6 +77,7 @@ impl Default for StreamLimits {
             asks_early: false,
             unknown_fields: UnknownFields::default(),
             choices: MAX_CHOICES,
+            separates_texts: false,
         }
     }
 }

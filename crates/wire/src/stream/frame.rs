@@ -8,7 +8,7 @@ use lictor_json::{self as json, Json, JsonEdit, JsonError, JsonPath, SseFrame, S
 use super::refusals::shape;
 use super::units::Units;
 use crate::refusal::WireRefusal;
-use crate::segment::Edits;
+use crate::segment::{Edits, Segment};
 
 /// How many characters of an unknown field a message shows.
 const MAX_SHOWN_CHARS: usize = 40;
@@ -34,6 +34,8 @@ pub(crate) struct FrameContent {
     pub(crate) is_opening: bool,
     /// Whether the frame is the second part of one that was divided.
     pub(crate) is_second: bool,
+    /// The texts beside the content, with their unit.
+    pub(crate) quoted: Option<(usize, Segment)>,
 }
 
 /// A piece of text in a frame.

@@ -114,7 +114,7 @@ pub(super) const CONTENT_KEYS: [&str; 34] = [
 const MAX_NAME_BYTES: usize = 256;
 
 /// Whether a string is a name: short, and without anything that separates words.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+*$".contains(&byte);
     text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
 }

@@ -12,6 +12,7 @@ mod items;
 mod made;
 mod masks;
 mod python;
+mod quoted;
 mod readings;
 mod recorded;
 mod replies;

@@ -360,3 +360,43 @@ fn words_split_between_parts_are_noticed() {
         assert_eq!(stream.has_split_word(), is_split, "{first}|{second}");
     }
 }
+
+/// Thinking keeps two texts apart, so a word that it would split ends with a line.
+#[test]
+fn words_split_by_thinking_are_separated() {
+    const HEAD: &str = r#""id":"m","type":"message","role":"assistant","model":"m""#;
+    let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let thinking = r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#;
+    for (first, second, joined) in [
+        ("Step one done", "Now step two", "Step one done\nNow step two"),
+        ("Step one done. ", "Now step two", "Step one done. Now step two"),
+        ("1", "4111111111111111", "1\n4111111111111111"),
+    ] {
+        let content = format!("[{},{thinking},{}]", text(first), text(second));
+        let whole = format!(r#"{{{HEAD},"stop_reason":"end_turn","content":{content}}}"#);
+        let reply = Reply::read(Api::Messages, whole.as_bytes()).unwrap();
+        assert!(!reply.has_split_word(), "{content}");
+        assert_eq!(reply.separate_texts().unwrap().events()[0].text.as_deref(), Some(joined));
+
+        let start = |index: usize, block: &str| {
+            format!(r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#)
+        };
+        let stop = |index: usize| format!(r#"{{"type":"content_block_stop","index":{index}}}"#);
+        let mut frames = vec![format!(r#"{{"type":"message_start","message":{{{HEAD},"content":[]}}}}"#)];
+        for (index, said) in [(0, first), (2, second)] {
+            frames.push(start(index, &text("")));
+            for piece in said.chars() {
+                let delta = format!(r#"{{"type":"text_delta","text":"{piece}"}}"#);
+                frames.push(format!(r#"{{"type":"content_block_delta","index":{index},"delta":{delta}}}"#));
+            }
+            frames.push(stop(index));
+            frames.extend((index == 0).then(|| start(1, thinking)).into_iter().chain((index == 0).then(|| stop(1))));
+        }
+        frames.push(r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#.to_owned());
+        let mut stream = Stream::new(Api::Messages, StreamLimits::default().separates_texts(true));
+        for data in frames {
+            stream.push(format!("data: {data}\n\n").as_bytes());
+        }
+        assert_eq!((stream.text(0), stream.has_split_word()), (joined, false));
+    }
+}

@@ -19,6 +19,14 @@ use crate::exchange::{HttpExchange, Stop};
 use crate::telemetry::Outcome;
 use crate::upstream;
 
+/// The body of a reply.
+enum ReplyBody {
+    /// Decompressed.
+    Plain(Bytes),
+    /// As it came, since it cannot be decompressed: in shadow mode.
+    Raw(Bytes),
+}
+
 /// How many bytes of a stream are judged and written together at most.
 const MAX_JOINED_BYTES: usize = 16 << 10;
 
@@ -35,8 +43,10 @@ impl HttpExchange {
         let is_packed = !matches!(header("content-encoding").trim(), "" | "identity");
         if !head.status.is_success() {
             // An error of the upstream has nothing that an agent says or does, so it is forwarded unchanged.
-            let bytes = self.read_reply(&head, body).await?;
-            self.send_body(head.status, &head.headers, bytes)?;
+            match self.read_reply(&head, body).await? {
+                ReplyBody::Plain(bytes) => self.send_body(head.status, &head.headers, bytes)?,
+                ReplyBody::Raw(bytes) => self.send_unchanged(head.status, &head.headers, bytes)?,
+            }
             self.account.ends(Outcome::UpstreamError, None);
             return Ok(StepResult::Unjudged);
         }
@@ -69,7 +79,14 @@ impl HttpExchange {
             driver.stream = Some(body);
             return Ok(StepResult::Stream);
         }
-        let bytes = self.read_reply(&head, body).await?;
+        let bytes = match self.read_reply(&head, body).await? {
+            ReplyBody::Plain(bytes) => bytes,
+            ReplyBody::Raw(bytes) => {
+                self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
+                self.send_unchanged(head.status, &head.headers, bytes)?;
+                return Ok(StepResult::Unjudged);
+            }
+        };
         if head.status == StatusCode::NO_CONTENT {
             self.send_body(head.status, &head.headers, bytes)?;
             return Ok(StepResult::Unjudged);
@@ -98,7 +115,9 @@ impl HttpExchange {
                 (driver.stream, driver.stream_end) = (Some(body), None);
                 return Ok(StepResult::Stream);
             }
-            let bytes = self.read_reply(&head, body).await?;
+            let ReplyBody::Plain(bytes) = self.read_reply(&head, body).await? else {
+                return Ok(StepResult::Unjudged);
+            };
             driver.head = Some(head);
             Ok(StepResult::Reply(bytes))
         };
@@ -109,8 +128,8 @@ impl HttpExchange {
         }
     }
 
-    /// Reads the body of a reply, decompressed.
-    async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<Bytes, Stop> {
+    /// Reads the body of a reply. One that cannot be decompressed is refused, except in shadow mode.
+    async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<ReplyBody, Stop> {
         let limits = self.gateway.config.limits;
         let reading = body::read(body, limits.body, limits.answer);
         let (bytes, read) = tokio::select! {
@@ -123,7 +142,10 @@ impl HttpExchange {
         let encoding = head.headers.get("content-encoding").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let unpacked = read.and_then(|()| body::unpack(encoding, &bytes, limits.body, limits.inflation));
         let unread = match unpacked {
-            Ok(bytes) => return Ok(bytes),
+            Ok(bytes) => return Ok(ReplyBody::Plain(bytes)),
+            Err(BodyError::Encoding | BodyError::Damaged) if self.gateway.config.shadow => {
+                return Ok(ReplyBody::Raw(bytes));
+            }
             Err(unread) => unread,
         };
         let (outcome, message) = match unread {
