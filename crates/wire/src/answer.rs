@@ -7,6 +7,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, SseFramer};
 
 use crate::api::Api;
+use crate::quoted::QUOTED;
 use crate::reply::Reply;
 
 /// The fields with the reason of the end, as stripped fields name them.
@@ -32,9 +33,10 @@ impl Reply {
     }
 }
 
-/// Whether an event calls something, or says something that is not blank.
+/// Whether an event calls something, or says something that is not blank and not only quoted.
 pub fn says_something(event: &Event) -> bool {
-    event.kind == Kind::ToolCall || event.text.as_ref().is_some_and(|text| !text.trim().is_empty())
+    let is_said = event.more.get(QUOTED).is_none() && event.text.as_ref().is_some_and(|text| !text.trim().is_empty());
+    event.kind == Kind::ToolCall || is_said
 }
 
 /// Whether a reply, or an event of a stream, names an end that the model did not choose. Where none is named, there is

@@ -37,8 +37,9 @@
 //! - A reply gives the same events whether it is streamed or whole, in pieces of any size. The decoders of logs read the
 //!   same events.
 //! - Unknown types of blocks and items and unknown roles are refused; unknown events of a stream are left out. Ambiguous
-//!   input is refused: duplicate keys, calls that share an index, a stream that contradicts itself.
+//!   input is refused: duplicate keys, pieces that could belong to two calls, a stream that contradicts itself.
 //! - Text is remembered as the client got it, so that it is recognized when the client sends it back.
+//! - Texts beside the content of a reply, such as citations and search results, are an event with the member `quoted`.
 //! - Fields that could leak a changed text or call are emptied: log probabilities, annotations, citations.
 //! - Nothing in a message of a client or a vendor counts as an approval by a person.
 //! - The memory for held bytes is limited. No text of a model can pass for another event of the stream.

@@ -5,6 +5,7 @@ use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{self as json, Json, Text};
 
 use crate::api::Api;
+use crate::quoted::QUOTED;
 use crate::segment::EXECUTED_BY;
 
 /// The terms that a request sets for its reply.
@@ -79,7 +80,8 @@ impl ReplyTerms {
             // A tool without parameters.
             Some(Arguments::Unparsed(text)) => text.trim().is_empty(),
         };
-        let said = events.iter().filter(|event| event.kind == Kind::AssistantMessage);
+        let said =
+            events.iter().filter(|event| event.kind == Kind::AssistantMessage && event.more.get(QUOTED).is_none());
         let said: String = said.filter_map(|event| event.text.as_deref()).collect();
         calls.iter().all(|call| is_allowed(call) && is_object(call))
             && !(self.needs_call && calls.is_empty())
