@@ -410,7 +410,7 @@ impl ShellReader {
             words.push(format!("<<{}", input.text));
         }
         self.note_downloads(&program, words);
-        self.note_run_file(&program);
+        words.first().inspect(|name| self.note_run_file(name));
         let output = match words.split_first() {
             Some((name, rest)) => match self.find_callable(name) {
                 Some(body) => self.call_function(name, &body, rest, input),

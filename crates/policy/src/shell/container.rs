@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::spelling::takes_next_word;
 
 /// The options of container programs that take a value as the next word: short ones, and long ones with a blank between.
-const SHORT_OPTIONS: &str = "aefhlmnpuvwcHP";
+const SHORT_OPTIONS: &str = "aefhlmnpuvwcH";
 const LONG_OPTIONS: &str = "env env-file user workdir detach-keys index volume mount name network entrypoint publish \
     memory cpus hostname label add-host platform restart gpus ipc pid shm-size ulimit cap-add cap-drop device dns tmpfs \
     log-driver log-opt security-opt volumes-from link expose runtime pull namespace container context kubeconfig image \
@@ -34,16 +34,16 @@ pub(super) fn find_container_command(program: &str, words: &[String]) -> Option<
     let options = take_options(&mut words);
     // The container or the image.
     words.pop_front();
-    let values = |names: [&'static str; 2]| {
+    let values = |names: &'static [&'static str]| {
         options.iter().filter(move |(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.as_str())
     };
-    let mounts: Vec<(String, String)> = values(["-v", "--volume"])
+    let mounts: Vec<(String, String)> = values(&["-v", "--volume"])
         .filter_map(|mount| mount.split_once(':'))
         .map(|(from, to)| (from.to_owned(), to.split(':').next().unwrap_or_default().to_owned()))
-        .chain(values(["--mount", "--mount"]).filter_map(read_mount))
+        .chain(values(&["--mount"]).filter_map(read_mount))
         .take(MAX_MOUNTS)
         .collect();
-    let entry = values(["--entrypoint", "--entrypoint"]).map(str::to_owned);
+    let entry = values(&["--entrypoint"]).map(str::to_owned);
     Some(entry.chain(words).map(|word| replace_mounts(word, &mounts)).collect())
 }
 

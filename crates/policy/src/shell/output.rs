@@ -135,13 +135,19 @@ impl CommandOutput {
 
 /// Whether a program only writes settings for the shell that evaluates them, as `ssh-agent` does.
 fn writes_settings(program: &str, words: &[String]) -> bool {
-    match (program, words.first().map_or("", String::as_str)) {
-        ("ssh-agent" | "gpg-agent" | "keychain" | "dircolors", _) | (_, "completion" | "shellenv") => true,
-        ("pyenv" | "rbenv" | "nodenv" | "jenv" | "goenv" | "starship" | "zoxide" | "atuin", "init") => true,
-        ("direnv", "hook" | "export") | ("fnm" | "opam" | "docker-machine", "env") => true,
-        ("mise" | "rtx", "activate" | "env") | ("conda" | "mamba" | "micromamba", "shell.bash" | "shell.zsh") => true,
-        _ => false,
-    }
+    let verb = words.first().map_or("", String::as_str);
+    let verbs: &[&str] = match program {
+        "ssh-agent" | "gpg-agent" | "keychain" | "dircolors" => return true,
+        "brew" => &["shellenv"],
+        "kubectl" | "helm" | "gh" | "glab" | "docker" | "npm" | "pnpm" | "minikube" | "kind" => &["completion"],
+        "pyenv" | "rbenv" | "nodenv" | "jenv" | "goenv" | "starship" | "zoxide" | "atuin" => &["init"],
+        "direnv" => &["hook", "export"],
+        "fnm" | "opam" | "docker-machine" => &["env"],
+        "mise" | "rtx" => &["activate", "env"],
+        "conda" | "mamba" | "micromamba" => &["shell.bash", "shell.zsh"],
+        _ => &[],
+    };
+    verbs.contains(&verb)
 }
 
 /// Whether a listing has no condition that leaves files out. The options of `find` that only change how or how deep it

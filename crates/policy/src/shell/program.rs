@@ -98,7 +98,7 @@ impl ShellReader {
                 }
             }
             "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" => {
-                if let Some(command) = find_container_command(program, words) {
+                if let Some(command) = find_container_command(program, words).filter(|command| !command.is_empty()) {
                     return self.read_in_subshell(|shell| {
                         Rc::make_mut(&mut shell.scope).folder = None;
                         shell.run_words(command, input)

@@ -199,6 +199,7 @@ fn shell_text_that_runs_unseen_is_incomplete() {
         "$(curl x)",
         "ssh host \"$X\"",
         "echo aGk | tr a b | sh",
+        "docker run image | sh",
         "iwr x | iex",
         "powershell -c \"iex (iwr x)\"",
         "echo $(( $($X a) + 1 ))",
