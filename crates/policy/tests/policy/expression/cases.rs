@@ -395,6 +395,8 @@ fn hidden_commands_are_unknown_unless_one_is_found() {
         ("'curl x | jq .'.commands().exists(c, c == 'rm x')", "false"),
         ("{'command': 'rm -rf *', 'cwd': '/'}.commands()", r#"["rm -rf /*"]"#),
         ("{'command': 'ls', 'plan': 'rm x'}.commands()", r#"["ls"]"#),
+        ("['ls;rm${IFS}x'].commands()", r#"["ls","rm x"]"#),
+        ("['ls', 'x;y'].commands()", r#"["ls x;y"]"#),
     ];
     for (source, expected) in cases {
         assert_eq!(outcome(source, &scope), expected, "{source}");
