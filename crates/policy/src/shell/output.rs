@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 use super::marks::{NETWORK_MARK, has_unknown};
-use super::search::find_paths;
+use super::search::{find_paths, lists_all};
 use super::spelling::resolve_path;
 
 /// The longest output that is followed.
@@ -148,34 +148,6 @@ fn writes_settings(program: &str, words: &[String]) -> bool {
         _ => &[],
     };
     verbs.contains(&verb)
-}
-
-/// Whether a listing has no condition that leaves files out. The options of `find` that only change how or how deep it
-/// lists are none.
-pub(super) fn lists_all(words: &[String]) -> bool {
-    let is_neutral = |word: &str| {
-        matches!(
-            word.to_ascii_lowercase().as_str(),
-            "-a" | "-r"
-                | "-1"
-                | "-la"
-                | "-al"
-                | "-recurse"
-                | "-force"
-                | "-print"
-                | "-print0"
-                | "-depth"
-                | "-xdev"
-                | "-mount"
-                | "-mindepth"
-                | "-maxdepth"
-                | "-type"
-                | "-h"
-                | "-l"
-                | "-p"
-        )
-    };
-    words.iter().all(|word| !word.starts_with('-') || is_neutral(word))
 }
 
 /// Returns what `printf` writes: its format, with each `%s` replaced by a word.

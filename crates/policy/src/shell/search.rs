@@ -1,7 +1,6 @@
 //! The paths that `find` lists, as far as its words tell them, and the commands that it runs on them.
 
 use super::marks::UNKNOWN_MARK;
-use super::output::lists_all;
 use super::spelling::resolve_path;
 
 /// The most paths that take the place of `{}`, in all words of a command together.
@@ -54,6 +53,34 @@ pub(super) fn find_run_commands(words: &[String], folder: Option<&str>) -> Vec<V
         rest = after;
     }
     commands
+}
+
+/// Whether a listing has no condition that leaves files out. The options of `find` that only change how or how deep it
+/// lists are none.
+pub(super) fn lists_all(words: &[String]) -> bool {
+    let is_neutral = |word: &str| {
+        matches!(
+            word.to_ascii_lowercase().as_str(),
+            "-a" | "-r"
+                | "-1"
+                | "-la"
+                | "-al"
+                | "-recurse"
+                | "-force"
+                | "-print"
+                | "-print0"
+                | "-depth"
+                | "-xdev"
+                | "-mount"
+                | "-mindepth"
+                | "-maxdepth"
+                | "-type"
+                | "-h"
+                | "-l"
+                | "-p"
+        )
+    };
+    words.iter().all(|word| !word.starts_with('-') || is_neutral(word))
 }
 
 fn is_run(word: &str) -> bool {
