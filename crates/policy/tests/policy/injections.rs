@@ -58,6 +58,7 @@ const TAINTED: &[&str] = &[
 /// Texts that talk to a person, or about something else.
 const HARMLESS: &[&str] = &[
     "<system>linux</system>",
+    "<system>linux</system><user>www-data</user>",
     "<host><system>Debian GNU/Linux 12</system></host>",
     "<system>\n  <name>web-1</name>\n  <os>Linux</os>\n</system>",
     "Please disregard the earlier instructions about parking, the yard is open again.",
