@@ -74,7 +74,7 @@ pub fn find_secrets(text: &str) -> Vec<SecretSpan> {
 }
 
 /// What may be between the name of a secret and its value.
-const ASSIGNMENT: &str = r#"\\?["'`]?\s{0,3}(?::=|=>|[:=]|\bis\b)\s{0,3}\\?["'`]?"#;
+const ASSIGNMENT: &str = r#"\\?["'`]?\s{0,3}(?::=|=>|[:=]|(?-u:\b)is(?-u:\b))\s{0,3}\\?["'`]?"#;
 
 /// What the lines before and after a private key call it.
 const PRIVATE_KEY: &str = "[A-Z0-9 ]{0,24}PRIVATE KEY(?: BLOCK)?";

@@ -1,6 +1,6 @@
 //! The phrases of the pack `agent-safety`: texts that address the model, and texts that only sound alike.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::LazyLock;
 
