@@ -105,9 +105,9 @@ pub(super) const PHRASES: &[(Cue, &str)] = &[
          msisdn, call me, call us, call him, call her, call them, text me, reach me, reached at, contact me, \
          contact number, ring me, telefon, telefonnummer, handy, handynummer, mobil, mobilnummer, rufnummer, \
          portable, telefono, movil, celular, cellulare, telefoon, telefoonnummer, mobiel, telemovel, komorka, \
-         puhelin, gsm, tlf, tlfn, tlf nr, tfno, telefonnr, mobilnr, mobiltelefon, gsm nummer, nr telefonu, \
+         puhelin, gsm, tlf, tlfn, tlf nr, tfno, telefonnr, mobilnr, mobiltelefon, gsm nummer, \
          numer telefonu, mobiele nummer, cep telefonu, ring mig, ring meg, ring til mig, llamame, llameme, chiamami, \
-         appelle moi, appelez moi, ruf mich an, bel me, zadzwon do mnie, me liga, me ligue, ligue para",
+         appelle moi, appelez moi, ruf mich an, bel me, zadzwon do mnie, ligue para",
     ),
     (
         Cue::Call,
