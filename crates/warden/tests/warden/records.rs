@@ -97,3 +97,27 @@ fn approval_records_share_name_and_reviewer() {
     assert_eq!(by, [None, None, Some("ann"), Some("ann"), Some("ben"), Some("ben"), None]);
     assert!(!serde_json::to_string(&records).unwrap().contains("jo@"));
 }
+
+#[test]
+fn approval_record_name_survives_restart() {
+    let policy =
+        "lictor: 1\nname: p\nproperties:\n  - {id: ask, formula: 'always !tool_call(\"pay\")', respond: ask}\n";
+    let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+    let (folder, store) = (TempDir::new().unwrap(), Arc::new(MemoryStore::new()));
+    let lines = [
+        r#"{"session":"s","kind":"tool_call","id":"c","tool":"pay","args":{}}"#,
+        r#"{"session":"s","kind":"approval","id":"c","by":"ann"}"#,
+    ];
+    for line in lines {
+        let guard = Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default());
+        let options = LedgerOptions::new(jiff::Timestamp::now);
+        let ledger = Ledger::open_or_create(folder.path(), "lictor.test/log", options).unwrap();
+        let options = WardenOptions::new(loaded.policy.fingerprint());
+        let mut warden = Warden::open(guard, store.clone(), Some(ledger), options).unwrap();
+        warden.decide(&event(line), Some(at(0))).unwrap();
+        warden.close().unwrap();
+    }
+    let records = Reader::open(folder.path()).records(0).unwrap().filter_map(|record| record.unwrap().body);
+    let names: Vec<Option<Value>> = records.map(|record| record.get("approval").cloned()).collect();
+    assert!(names.len() == 3 && names[0].is_some() && names.iter().all(|name| *name == names[0]), "{names:?}");
+}
