@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use lictor_event::{DELIVERY, Event, Kind};
+use lictor_event::{DELIVERY, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, Capabilities, Decision};
 use lictor_wire::Api;
