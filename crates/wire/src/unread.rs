@@ -127,7 +127,7 @@ impl<'s> Walk<'s> {
                     self.path.pop();
                 }
             }
-            Json::Object(members) if !self.is_held() && !(self.is_from_model && is_thinking(value)) => {
+            Json::Object(members) if !(self.is_held() || self.is_from_model && is_thinking(value)) => {
                 let is_from_model = self.is_from_model;
                 let is_thought = |key: &Text| is_from_model && THINKING_KEYS.contains(&key.as_str());
                 for (key, value) in members.iter().filter(|(key, _)| !is_thought(key)) {

@@ -380,11 +380,11 @@ pub(crate) async fn ask_at(
     let mut request = Request::new(Full::new(body.into()));
     *request.method_mut() = method;
     *request.uri_mut() = format!("http://{}{path}", address).parse().unwrap();
-    request.headers_mut().insert("content-type", "application/json".parse().unwrap());
     for (name, value) in headers {
         let name: hyper::header::HeaderName = name.parse().unwrap();
-        request.headers_mut().insert(name, value.parse().unwrap());
+        request.headers_mut().append(name, value.parse().unwrap());
     }
+    request.headers_mut().entry("content-type").or_insert("application/json".parse().unwrap());
     let response = client.request(request).await.unwrap();
     let (head, mut body) = response.into_parts();
     let (mut bytes, mut is_whole) = (Vec::new(), true);
