@@ -93,9 +93,8 @@ name: poison
 facts:
   poisoned:
     - on: tool_definitions
-      each: more.tools.filter(t, has(t.description))
-      when: 'it.description.matches("(?i)ignore (all )?previous instructions")'
-    - {on: server_instructions, where: {text: '/(?i)ignore (all )?previous instructions/'}}
+      when: 'more.tools.exists(t, has(t.description) && t.description.matches("(?i)ignore (all )?previous instructions"))'
+    - {on: server_instructions, where: {text: '/ignore (all )?previous instructions/i'}}
 properties:
   - {id: no-mail-after-poison, formula: 'always (tool_call("send") -> !once poisoned)', respond: block}
 "#;
