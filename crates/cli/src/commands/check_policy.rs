@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use lictor::audit::{AuditOptions, Inventory, MissingFact, UnexercisedProperty, audit, take_inventory};
-use lictor::input;
 use lictor::judge::{Foresight, Judge};
 use lictor::policy::glob::Glob;
 use lictor::policy::{LoadedPolicy, Policy, Problem, ProblemLevel, Problems, RecordPurpose, Tool, lint};
@@ -14,6 +13,7 @@ use crate::args::CheckArgs;
 use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
 use crate::commands::serve;
 use crate::exit::Outcome;
+use crate::ledger_log;
 use crate::policies::{self, UnusablePolicy};
 
 /// Whether an argument of `lictor check` names a policy rather than being a formula.
@@ -66,7 +66,7 @@ pub(crate) fn run(name: &str, logs: &[String], args: &CheckArgs, out: &mut dyn W
     let mut is_unread = false;
     if !logs.is_empty() {
         let options = AuditOptions::default();
-        let inputs = input::find(logs, options.input_limits())?;
+        let inputs = ledger_log::find_inputs(logs, options.input_limits())?;
         let report = audit(&mut judge, &inputs, &options, &()).inspect_err(complain_without_events)?;
         complain(&report.faults);
         warn_if_too_many(&report, args.max_faults);

@@ -167,6 +167,14 @@ fn audit_of_ledger_with_only_stopped_events() {
 }
 
 #[test]
+fn check_reads_ledger_as_log() {
+    let folder = guarded(POLICY, &["--keep-content"], &[REFUND, APPROVAL]);
+    let output = run(folder.path(), &["check", "policy.yaml", "log"], "");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code() == Some(0) && said.contains("no-deletion is not exercised by these logs"), "{said}");
+}
+
+#[test]
 fn diff_of_ledger_leaves_out_approved_findings() {
     let folder = guarded(POLICY, &["--keep-content"], &[REFUND, APPROVAL]);
     let other = "lictor: 1\nname: none\nproperties:\n  - {id: none, formula: always !nothing}\n";
