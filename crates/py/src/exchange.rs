@@ -160,6 +160,7 @@ impl Exchange {
         options.previews_text = previews_text;
         options.hold_back = hold_back;
         options.judges_reply = judges_reply;
+        options.reads_texts = core.reads_texts();
         options.interventions = core.predict();
         options.steering = core.steering();
         let session = named.map_or(SessionChoice::ByConversation(own), SessionChoice::Named);

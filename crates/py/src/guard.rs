@@ -10,7 +10,7 @@ use lictor::guard::{Capabilities, Decision, Guard, GuardOptions, Preview, ReplyS
 use lictor::guidance::{Guidance, GuidanceQuery};
 use lictor::judge::Foresight;
 use lictor::policy::{PredictSettings, Steering};
-use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, ResumedCall, changes_texts};
+use lictor_exchange::{LocalDecider, LocalParts, LocalSessions, ResumedCall, changes_texts, reads_texts};
 use lictor_logic::{Span, Time};
 use lictor_warden::RefusedInput;
 use pyo3::prelude::*;
@@ -37,6 +37,7 @@ pub(crate) struct GuardCore {
     process: u32,
     writes: bool,
     changes_texts: bool,
+    reads_texts: bool,
     predict: Option<Arc<PredictSettings>>,
     steering: Steering,
 }
@@ -127,6 +128,11 @@ impl GuardCore {
         self.changes_texts
     }
 
+    /// Whether a property looks at what an assistant says.
+    pub(crate) fn reads_texts(&self) -> bool {
+        self.reads_texts
+    }
+
     /// Returns how replies with a bad forecast are replaced.
     pub(crate) fn predict(&self) -> Option<Arc<PredictSettings>> {
         self.predict.clone()
@@ -197,11 +203,12 @@ impl GuardCore {
         let wanted = |policy: &Policy| {
             let (judge, loaded) = (policy.judge(), policy.policy());
             let foresight = Foresight::open(&judge, loaded).map_err(|problem| problem.to_string());
-            let settings = (changes_texts(loaded), loaded.steering, loaded.predict.clone().map(Arc::new));
+            let texts = (changes_texts(loaded), reads_texts(loaded));
+            let settings = (texts, loaded.steering, loaded.predict.clone().map(Arc::new));
             (judge, policy.fingerprint(), settings, policy.labelers(true), foresight)
         };
         let (judge, fingerprint, settings, labelers, foresight) = Policy::given(policy, wanted)?;
-        let (changes_texts, steering, predict) = settings;
+        let ((changes_texts, reads_texts), steering, predict) = settings;
         let foresight = foresight.map_err(|problem| Error::Policy.with(problem))?;
         let labelers = labelers.map_err(|problems| Error::Policy.with(problems))?;
         let guard = Guard::new(judge, options).labeled_by(labelers).foreseeing(foresight);
@@ -212,7 +219,8 @@ impl GuardCore {
         let decider = decider.map_err(|message| Error::Log.with(message))?;
         let writes = matches!(decider, Decider::Writing(_));
         let guarding = Arc::new(Mutex::new(GuardState { decider, sessions: LocalSessions::default() }));
-        Ok(GuardCore { guarding, process: std::process::id(), writes, changes_texts, steering, predict })
+        let process = std::process::id();
+        Ok(GuardCore { guarding, process, writes, changes_texts, reads_texts, steering, predict })
     }
 
     /// Returns the key that verifies the log.
