@@ -233,7 +233,14 @@ impl LoneMessages {
             }
             Some(MessageRole::System) => {
                 let is_same = content.is_some() && self.instructions.as_ref() == content;
-                (is_same && self.last_role == Some(MessageRole::Answer)).then_some("the same instructions begin")
+                let is_telling = content.is_some_and(|content| content.to_string().len() >= MIN_TELLING_PROMPT_BYTES);
+                let is_beginning = match self.last_role {
+                    Some(MessageRole::Answer) => true,
+                    // A person may have the last word, but short reminders come after each of them.
+                    Some(MessageRole::User) => is_telling,
+                    _ => false,
+                };
+                (is_same && is_beginning).then_some("the same instructions begin")
             }
             Some(MessageRole::User) if self.is_instruction_last => Some("system messages begin"),
             Some(MessageRole::User) => {

@@ -9,6 +9,7 @@ use std::fmt;
 
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
 
+use crate::known::fold_case;
 use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
@@ -183,11 +184,6 @@ impl ObjectFields {
         let place = self.0.binary_search_by_key(&key, |(name, _)| *name).ok()?;
         Some(&self.0[place].1)
     }
-}
-
-/// Returns a name as readers compare it that ignore case; some take the long s for an s, and the Kelvin sign for a k.
-pub(crate) fn fold_case(name: &str) -> String {
-    name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// A reply being checked.

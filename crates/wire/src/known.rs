@@ -119,3 +119,8 @@ pub(crate) fn is_custom_call(entry: &Json) -> Result<bool, WireRefusal> {
         _ => Ok(false),
     }
 }
+
+/// Returns a name as readers compare it that ignore case; some take the long s for an s, and the Kelvin sign for a k.
+pub(crate) fn fold_case(name: &str) -> String {
+    name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}

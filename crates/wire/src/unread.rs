@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
 
-use crate::fields::fold_case;
-use crate::known::is_thinking;
+use crate::known::{fold_case, is_thinking};
 use crate::refusal::WireRefusal;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};

@@ -84,7 +84,8 @@ impl Place {
         let mut child = self.program(&words).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        said.read_line(&mut line).unwrap();
+        // The key of a new ledger is named first.
+        while !line.contains("http://") && said.read_line(&mut line).unwrap() > 0 {}
         let place =
             line.split("http://").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_else(|| panic!("{line}"));
         let path = upstream.splitn(4, '/').nth(3).unwrap_or_default();

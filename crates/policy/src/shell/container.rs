@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn container_mount_is_folder_of_machine() {
         check("docker run -v /:/host alpine rm -rf /host", "rm -rf /");
-        check("docker run --volume=/:/mnt:rw x sh -c 'rm -rf /mnt/*'", "rm -rf /*");
+        check("docker run --volume=/:/host:rw x sh -c 'rm -rf /host/*'", "rm -rf /*");
         check("docker run --mount type=bind,source=/etc,target=/m x rm -rf /m", "rm -rf /etc");
         check("docker run --entrypoint rm -v /:/m x -rf /m", "rm -rf /");
     }

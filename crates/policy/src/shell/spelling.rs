@@ -20,7 +20,7 @@ const fn wrapper(name: &'static str, short: &'static str, long: &'static str, op
     Wrapper { name, short, long, operands }
 }
 
-const WRAPPERS: [Wrapper; 51] = [
+const WRAPPERS: [Wrapper; 52] = [
     wrapper(
         "sudo",
         "ughpCrtUDRT",
@@ -29,6 +29,7 @@ const WRAPPERS: [Wrapper; 51] = [
     ),
     wrapper("doas", "uC", "", 0),
     wrapper("pkexec", "", "user", 0),
+    wrapper("runuser", "ugGsw", "user group supp-group shell whitelist-environment", 0),
     wrapper("run0", "u", "user group unit property description slice chdir", 0),
     wrapper("env", "uC", "unset chdir", 0),
     wrapper("nice", "n", "adjustment", 0),
@@ -84,6 +85,22 @@ const WRAPPERS: [Wrapper; 51] = [
     wrapper("dbus-run-session", "", "config-file", 0),
 ];
 
+/// Programs that run the command after a verb of theirs, such as tools that manage environments.
+const RUNNERS: [(&str, &str); 12] = [
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pdm", "run"),
+    ("pipenv", "run"),
+    ("hatch", "run"),
+    ("rye", "run"),
+    ("conda", "run"),
+    ("bundle", "exec"),
+    ("npm", "exec"),
+    ("pnpm", "exec"),
+    ("yarn", "exec"),
+    ("mise", "exec"),
+];
+
 /// The options of `ssh` that take a value.
 const SSH_OPTIONS: &str = "BbcDEeFIiJLlmOopQRSWw";
 
@@ -117,6 +134,16 @@ impl BareCommand {
                 continue;
             }
             let program = find_program_name(&word);
+            if RUNNERS.iter().any(|(runner, verb)| *runner == program && words.front().is_some_and(|word| word == verb))
+            {
+                words.pop_front();
+                bare.is_text |= skip_runner_options(&mut words);
+                continue;
+            }
+            if program == "npx" && words.front().is_some_and(|word| is_call_option(word)) {
+                bare.is_text |= skip_runner_options(&mut words);
+                continue;
+            }
             let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == program);
             let is_question = program == "command" && words.front().is_some_and(|word| word == "-v" || word == "-V");
             let Some(wrapper) = wrapper.filter(|_| !is_question) else {
@@ -170,6 +197,23 @@ impl Wrapper {
             words.pop_front();
         }
     }
+}
+
+/// Removes the options of a program that runs another one; returns whether the next word is a whole command as text.
+fn skip_runner_options(words: &mut VecDeque<String>) -> bool {
+    while words.front().is_some_and(|word| word.starts_with('-') && word.len() > 1) {
+        match words.pop_front() {
+            Some(option) if is_call_option(&option) => return true,
+            Some(option) if option == "--" => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether an option of `npx` or `npm exec` is followed by a command as text.
+fn is_call_option(option: &str) -> bool {
+    matches!(option, "-c" | "--call")
 }
 
 /// Whether the value of an option is the next word.

@@ -297,7 +297,8 @@ fn rows_of_several_users_are_a_fault() {
 #[test]
 fn same_instructions_in_langchain_data_are_a_fault() {
     let line = |sort: &str, text: &str| format!(r#"{{"type":"{sort}","data":{{"type":"{sort}","content":"{text}"}}}}"#);
-    let once = [line("system", "You are a shop assistant."), line("human", "refund it"), line("ai", "done")];
+    let instructions = "You are a careful shop assistant. Always look the order up before you refund it.";
+    let once = [line("system", instructions), line("human", "refund it"), line("ai", "done"), line("human", "thanks")];
     let twice = [&once[..], &once[..]].concat();
     let lines: Vec<&str> = twice.iter().map(String::as_str).collect();
     let decoded = decode(None, Format::Langchain, &lines);
