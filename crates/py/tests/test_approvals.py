@@ -165,7 +165,8 @@ def test_ledger_has_one_record_of_approved_call(tmp_path: Path) -> None:
         ("decision", "tool_result", "forward"),
         ("ended", None, None),
     ]
-    assert records(tmp_path / "log")[3]["approval"] == id
+    asked, answered, settled, carried_out, *_ = records(tmp_path / "log")
+    assert asked["approval"] == answered["approval"] == settled["approval"] == carried_out["approval"]
 
 
 def test_result_has_id_of_approved_call() -> None:
