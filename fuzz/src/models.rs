@@ -5,7 +5,8 @@
 
 use lictor_event::{Answer, AnswerValue, Kind};
 use lictor_json::{Json, Object};
-use lictor_label::{Calibration, LabelModel};
+use lictor_label::Calibration;
+use lictor_label::learnt::LabelModel;
 use lictor_logic::{Fact, Facts, Monitor, MonitorSet};
 use lictor_predict::{Chain, Predictor, SOME_VIOLATION, Step};
 
