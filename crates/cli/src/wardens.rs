@@ -63,7 +63,7 @@ fn check_folders(args: &WardenArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the verifier key of a new ledger: whoever can write to the folder could replace the one in it.
+/// Prints the verifier key of a new ledger: one who can write to the folder could replace the key in it.
 fn note_verifier_key(folder: &Path, ledger: &Ledger) -> anyhow::Result<()> {
     let (folder, key) = (folder.display(), ledger.reader().first_key()?);
     complaint::note(&format!(

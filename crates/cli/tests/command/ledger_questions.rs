@@ -1,4 +1,4 @@
-//! Questions to a ledger: which records, what was decided, by whom.
+//! Questions to a ledger: which records, what was decided, and the reviewers.
 
 use std::path::Path;
 

@@ -50,7 +50,7 @@ impl Matcher {
         for pattern in &test.any {
             match compile_alternative(pattern, &path, &test.path) {
                 Ok(PatternAlternative::Value(alternative)) => any.push(alternative),
-                Ok(PatternAlternative::Regex(fixed, written)) => patterns.push((fixed, written)),
+                Ok(PatternAlternative::Regex(fixed)) => patterns.push(fixed),
                 Err(error) => errors.push(error),
             }
         }
@@ -159,17 +159,16 @@ fn parse_path(written: &str) -> Result<FieldPath, ExpressionError> {
 }
 
 /// One alternative that a value may match.
-enum PatternAlternative<'a> {
+enum PatternAlternative {
     Value(Alternative),
-    /// A regular expression, and how it is written.
-    Regex(LiteralPattern, &'a str),
+    Regex(LiteralPattern),
 }
 
-fn compile_alternative<'a>(
-    pattern: &'a FactPattern,
+fn compile_alternative(
+    pattern: &FactPattern,
     path: &FieldPath,
     written: &str,
-) -> Result<PatternAlternative<'a>, ExpressionError> {
+) -> Result<PatternAlternative, ExpressionError> {
     let sort = path.root.value_type().filter(|_| path.steps.is_empty());
     if sort == Some(ValueType::List) && !matches!(pattern, FactPattern::Equal(Json::Array(_))) {
         let error = ExpressionError::new(0, format!("`{written}` is a list"));
@@ -201,7 +200,7 @@ fn compile_alternative<'a>(
         FactPattern::Glob(glob) => Ok(Alternative::Glob(Glob::new(glob))),
         FactPattern::Regex(regex) => {
             let fixed = LiteralPattern::new(regex).map_err(|message| ExpressionError::new(0, message))?;
-            return Ok(PatternAlternative::Regex(fixed, regex));
+            return Ok(PatternAlternative::Regex(fixed));
         }
         FactPattern::Compare(operator, json) => match operator.as_str() {
             "<" => order(Order::Less, json),

@@ -1,7 +1,7 @@
 //! Regular expressions in expressions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use regex::{Regex, RegexBuilder};
 
@@ -10,6 +10,12 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// How many dynamic patterns are cached.
 const MAX_CACHED_PATTERNS: usize = 64;
+
+/// How many literal patterns are remembered.
+const MAX_LITERAL_PATTERNS: usize = 1024;
+
+/// Literal patterns that were compiled before: a policy is checked when it is read, and compiled again for each judge.
+static LITERAL_PATTERNS: LazyLock<RwLock<HashMap<String, Regex>>> = LazyLock::new(RwLock::default);
 
 /// A pattern from a literal in the policy.
 #[derive(Clone, Debug)]
@@ -22,7 +28,11 @@ pub(super) struct DynamicPatterns(RwLock<HashMap<String, Option<Arc<Regex>>>>);
 impl LiteralPattern {
     /// Compiles a pattern, or says in a line what is wrong with it.
     pub(super) fn new(pattern: &str) -> Result<LiteralPattern, String> {
-        build(pattern).map(LiteralPattern).map_err(|error| match error {
+        let known = LITERAL_PATTERNS.read().unwrap_or_else(PoisonError::into_inner).get(pattern).cloned();
+        if let Some(regex) = known {
+            return Ok(LiteralPattern(regex));
+        }
+        let regex = build(pattern).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
             error => {
                 // The last line says what is wrong, those before draw the place.
@@ -30,7 +40,13 @@ impl LiteralPattern {
                 let last = text.lines().last().unwrap_or_default();
                 format!("the pattern is not a regular expression: {}", last.trim_start_matches("error: "))
             }
-        })
+        })?;
+        let mut known = LITERAL_PATTERNS.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_LITERAL_PATTERNS {
+            known.clear();
+        }
+        known.insert(pattern.to_owned(), regex.clone());
+        Ok(LiteralPattern(regex))
     }
 
     /// Whether it is found in a text.

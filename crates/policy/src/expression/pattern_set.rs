@@ -3,6 +3,8 @@
 //! Most texts hold none of them, and most patterns begin with one of a few words. So the text is searched once for all
 //! those words together, and only a pattern whose word is there is tried.
 
+use std::sync::OnceLock;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
 
@@ -18,7 +20,8 @@ const MIN_PREFIX_BYTES: usize = 2;
 #[derive(Debug)]
 pub(super) struct PatternSet {
     list: Vec<LiteralPattern>,
-    beginnings: Option<PatternPrefixes>,
+    /// The prefixes, extracted at the first search: most policies are read far more often than all of their patterns.
+    beginnings: OnceLock<Option<PatternPrefixes>>,
 }
 
 /// The prefixes of patterns.
@@ -32,10 +35,16 @@ struct PatternPrefixes {
 }
 
 impl PatternSet {
-    pub(super) fn new(patterns: Vec<(LiteralPattern, &str)>) -> PatternSet {
-        let written: Vec<&str> = patterns.iter().map(|(_, written)| *written).collect();
-        let beginnings = if written.len() >= MIN_PATTERNS_FOR_PREFIXES { PatternPrefixes::new(&written) } else { None };
-        PatternSet { list: patterns.into_iter().map(|(pattern, _)| pattern).collect(), beginnings }
+    pub(super) fn new(list: Vec<LiteralPattern>) -> PatternSet {
+        PatternSet { list, beginnings: OnceLock::new() }
+    }
+
+    fn beginnings(&self) -> Option<&PatternPrefixes> {
+        let extract = || {
+            let written: Vec<&str> = self.written().collect();
+            if written.len() >= MIN_PATTERNS_FOR_PREFIXES { PatternPrefixes::new(&written) } else { None }
+        };
+        self.beginnings.get_or_init(extract).as_ref()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -49,7 +58,7 @@ impl PatternSet {
 
     /// Whether one of them is found in a text.
     pub(super) fn is_any_found(&self, text: &str) -> bool {
-        let Some(beginnings) = &self.beginnings else {
+        let Some(beginnings) = self.beginnings() else {
             return self.list.iter().any(|pattern| pattern.is_found_in(text));
         };
         let mut tried = Vec::new();
@@ -124,8 +133,8 @@ mod tests {
             "ignoring, overlapping: disregar, disregard your",
         ];
         let fixed = |written: &str| LiteralPattern::new(written).unwrap();
-        let patterns = PatternSet::new(written.iter().map(|written| (fixed(written), *written)).collect());
-        assert!(patterns.beginnings.is_some());
+        let patterns = PatternSet::new(written.iter().map(|written| fixed(written)).collect());
+        assert!(patterns.beginnings().is_some());
         for text in texts {
             let one_by_one = written.iter().any(|written| fixed(written).is_found_in(text));
             assert_eq!(patterns.is_any_found(text), one_by_one, "{text:?}");
@@ -133,7 +142,7 @@ mod tests {
         // And with each pattern among others that are never found.
         for pattern in written {
             let among = [pattern, "zzzzzz", "yyyyyy"];
-            let patterns = PatternSet::new(among.iter().map(|written| (fixed(written), *written)).collect());
+            let patterns = PatternSet::new(among.iter().map(|written| fixed(written)).collect());
             for text in texts {
                 assert_eq!(patterns.is_any_found(text), fixed(pattern).is_found_in(text), "{pattern} in {text:?}");
             }

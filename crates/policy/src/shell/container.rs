@@ -91,12 +91,7 @@ fn replace_mounts(word: String, mounts: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::read_commands;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let commands = read_commands(text, None).commands;
-        assert!(commands.iter().any(|command| command == expected), "{text}: {commands:?}");
-    }
+    use super::super::tests::check_command as check;
 
     #[test]
     fn container_runs_its_inner_command() {

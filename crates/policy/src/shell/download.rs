@@ -67,12 +67,7 @@ impl ShellReader {
 #[cfg(test)]
 mod tests {
     use super::super::read_commands;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let commands = read_commands(text, None).commands;
-        assert!(commands.iter().any(|command| command == expected), "{text}: {commands:?}");
-    }
+    use super::super::tests::check_command as check;
 
     #[test]
     fn shell_script_from_network_is_marked() {

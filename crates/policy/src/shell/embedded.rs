@@ -125,12 +125,7 @@ fn find_git_command(name: &str, value: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::read_commands;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let commands = read_commands(text, None).commands;
-        assert!(commands.iter().any(|command| command == expected), "{text}: {commands:?}");
-    }
+    use super::super::tests::check_command as check;
 
     #[test]
     fn shell_commands_of_other_programs_are_read() {

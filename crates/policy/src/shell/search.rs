@@ -93,13 +93,7 @@ fn split_at_first(words: &[String], is_end: impl Fn(&String) -> bool) -> (&[Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::read_commands;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let commands = read_commands(text, None).commands;
-        assert!(commands.iter().any(|command| command == expected), "{text}: {commands:?}");
-    }
+    use super::super::tests::check_command as check;
 
     #[test]
     fn find_runs_commands_on_listed_paths() {

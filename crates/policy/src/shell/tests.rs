@@ -7,6 +7,13 @@ fn check(text: &str, expected: &[&str]) {
     assert_eq!(read_commands(text, None).commands, expected, "{text}");
 }
 
+/// Expects that a command is among those that a text runs.
+#[track_caller]
+pub(super) fn check_command(text: &str, expected: &str) {
+    let commands = read_commands(text, None).commands;
+    assert!(commands.iter().any(|command| command == expected), "{text}: {commands:?}");
+}
+
 #[test]
 fn shell_words_lose_quotes_and_escapes() {
     check(r#"r\m -r"f" '/'"#, &["rm -rf /"]);
