@@ -8,6 +8,7 @@
 mod container;
 mod download;
 mod embedded;
+mod file;
 mod lexer;
 mod marks;
 mod output;
@@ -19,6 +20,7 @@ mod spelling;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use file::WrittenFile;
 use lexer::{Token, divide};
 use marks::{FILE_MARK, NETWORK_MARK, OUTPUT_MARK, UNKNOWN_MARK, remove_marks};
 use output::{CommandOutput, OutputRest};
@@ -131,8 +133,8 @@ struct ShellReader {
     function_calls: usize,
     /// How many bytes may still be made.
     left_bytes: usize,
-    /// The files that came from the network.
-    downloads: Vec<String>,
+    /// The files that the text writes.
+    files: Vec<WrittenFile>,
 }
 
 /// A text that is being read, command by command.
@@ -164,7 +166,7 @@ impl ShellReader {
             running: Vec::new(),
             function_calls: 0,
             left_bytes: MAX_MADE_BYTES + 2 * text_bytes,
-            downloads: Vec::new(),
+            files: Vec::new(),
         }
     }
 
@@ -410,7 +412,9 @@ impl ShellReader {
             words.push(format!("<<{}", input.text));
         }
         self.note_downloads(&program, words);
-        words.first().inspect(|name| self.note_run_file(name));
+        if let Some(name) = words.first() {
+            self.run_file(name);
+        }
         let output = match words.split_first() {
             Some((name, rest)) => match self.find_callable(name) {
                 Some(body) => self.call_function(name, &body, rest, input),
@@ -418,6 +422,7 @@ impl ShellReader {
             },
             None => CommandOutput::default(),
         };
+        self.note_written(&program, words, &output);
         if PATH_PROGRAMS.contains(&program.as_str()) {
             for word in words.iter_mut().skip(1) {
                 *word = resolve_path(word, self.scope.folder.as_deref());

@@ -1,22 +1,24 @@
-//! Files that a text downloads and then runs, and text from the network that runs at once.
+//! What a text downloads and then runs, from a file or at once.
 
 use super::ShellReader;
 use super::marks::{NETWORK_MARK, has_unknown};
-use super::output::{NETWORK_PROGRAMS, OutputRest};
+use super::output::{CommandOutput, NETWORK_PROGRAMS, OutputRest};
 
 /// The command that stands for a script from the network, whatever runs it.
 const NETWORK_SCRIPT: &str = "sh <$(curl)";
-
-/// The most downloaded files that are followed.
-const MAX_DOWNLOADS: usize = 32;
 
 impl ShellReader {
     /// Notes that text runs as commands of which a part is not shown.
     pub(super) fn note_hidden(&mut self, rest: OutputRest) {
         self.found.is_incomplete |= rest >= OutputRest::Hidden;
         if rest == OutputRest::Network {
-            self.add(NETWORK_SCRIPT.to_owned());
+            self.add_network_script();
         }
+    }
+
+    /// Adds the command that stands for a script from the network.
+    pub(super) fn add_network_script(&mut self) {
+        self.add(NETWORK_SCRIPT.to_owned());
     }
 
     /// Notes that a word runs as commands.
@@ -47,19 +49,9 @@ impl ShellReader {
         let addresses = words.iter().filter(|word| keeps_name && word.contains('/') && !word.starts_with('-'));
         let own_names = addresses.filter_map(|address| address.rsplit('/').next());
         let files = named.chain(targets).chain(own_names).filter(|file| !file.is_empty() && *file != "-");
-        let left = MAX_DOWNLOADS.saturating_sub(self.downloads.len());
-        self.downloads.extend(files.take(left).map(str::to_owned));
-    }
-
-    /// Notes that a file runs, as a script or as a program.
-    pub(super) fn note_run_file(&mut self, file: &str) {
-        let trim = |path: &str| path.trim_start_matches("./").to_owned();
-        let is_same = |known: &String| {
-            let (known, file) = (trim(known), trim(file));
-            known == file || (!file.contains('/') && known.rsplit('/').next() == Some(file.as_str()))
-        };
-        if self.downloads.iter().any(is_same) {
-            self.add(NETWORK_SCRIPT.to_owned());
+        let files: Vec<String> = files.map(str::to_owned).collect();
+        for file in files {
+            self.write_file(file, CommandOutput { rest: OutputRest::Network, ..CommandOutput::default() });
         }
     }
 }

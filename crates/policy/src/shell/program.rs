@@ -105,6 +105,16 @@ impl ShellReader {
                     });
                 }
             }
+            "cat" => {
+                let contents = words.iter().filter_map(|word| self.find_content(word));
+                let shown = contents.reduce(|mut shown, next| {
+                    shown.append(next);
+                    shown
+                });
+                if let Some(shown) = shown {
+                    return shown;
+                }
+            }
             "awk" | "gawk" | "mawk" | "nawk" => self.read_awk(words),
             "vim" | "nvim" | "vi" | "ex" | "view" => self.read_editor(words),
             "git" => self.read_git(words),
@@ -145,10 +155,16 @@ impl ShellReader {
                 self.note_hidden_word(&content);
                 self.read_text(&content, CommandOutput::default())
             }
-            None if file.is_none() || reads_input => self.run_input(input),
+            None if file.is_none() || reads_input => {
+                let source = words.iter().find_map(|word| word.strip_prefix('<'));
+                let input = source.and_then(|source| self.find_content(source)).unwrap_or(input);
+                self.run_input(input)
+            }
             // A file that is somewhere else.
             None => {
-                file.inspect(|file| self.note_run_file(file));
+                if let Some(file) = file {
+                    self.run_file(file);
+                }
                 CommandOutput { rest: OutputRest::Hidden, ..CommandOutput::default() }
             }
         }
