@@ -37,7 +37,7 @@ fn check_expressions(merged: &MergedDraft, problems: &mut Problems) {
         merged.tables.iter().map(|table| (table.name.clone(), table.value.clone())).collect();
     let tables = Tables::new(&tables);
     for fact in &merged.facts {
-        let mut reader = PolicyReader { source: &fact.source, problems };
+        let mut reader = PolicyReader::new(&fact.source, problems);
         for (usage, node) in &fact.expressions {
             let Content::Scalar { text, .. } = &node.content else { continue };
             let errors = match Expression::compile(text, &tables) {
@@ -80,7 +80,7 @@ fn yaml_quotes_hint(text: &str, content: &Content) -> Option<String> {
 fn check_facts(draft: &PropertyDraft, merged: &MergedDraft, problems: &mut Problems) {
     let Some((arena, formula)) = &draft.formula else { return };
     let Content::Scalar { text, .. } = &draft.node.content else { return };
-    let mut reader = PolicyReader { source: &draft.source, problems };
+    let mut reader = PolicyReader::new(&draft.source, problems);
     let mut reported: BTreeSet<(String, usize)> = BTreeSet::new();
     for atom in collect_atoms(arena, *formula) {
         let (name, given) = (atom.name.as_ref(), atom.terms.len());

@@ -16,6 +16,7 @@ use lictor_json::{Json, Text};
 mod fact;
 mod formula;
 mod labeler;
+mod part;
 mod pattern;
 mod predict;
 mod property;
@@ -103,13 +104,14 @@ pub(super) struct PropertyDraft {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 16] = [
+const FILE_KEYS: [&str; 17] = [
     "lictor",
     "name",
     "uses",
     "purposes",
     "tools",
     "categories",
+    "patterns",
     "tables",
     "labelers",
     "budget",
@@ -124,7 +126,8 @@ const FILE_KEYS: [&str; 16] = [
 ];
 
 /// Keys at the top of a block in a page.
-const PAGE_KEYS: [&str; 7] = ["purposes", "tools", "categories", "tables", "labelers", "facts", "properties"];
+const PAGE_KEYS: [&str; 8] =
+    ["purposes", "tools", "categories", "patterns", "tables", "labelers", "facts", "properties"];
 
 impl Draft {
     /// Reads a text.
@@ -148,7 +151,7 @@ impl Draft {
         };
         let before = problems.has_errors();
         let root = yaml::read(source, problems);
-        let mut reader = PolicyReader { source, problems };
+        let mut reader = PolicyReader::new(source, problems);
         match root {
             Some(root) if !root.to_json().is_null() => draft.fill(&mut reader, &root, role),
             // A text that is not YAML is already reported; an empty one is not.
@@ -173,6 +176,9 @@ impl Draft {
             }
             self.name = fields.get("name").and_then(|node| reader.read_text(node, "`name`")).map(Text::from);
             self.uses = fields.get("uses").map(|node| reader.read_uses(node)).unwrap_or_default();
+        }
+        if let Some(node) = fields.get("patterns") {
+            reader.read_parts(node);
         }
         self.purposes = fields.get("purposes").map(|node| reader.read_purposes(node)).unwrap_or_default();
         self.tools = fields.get("tools").map(|node| reader.read_tools(node)).unwrap_or_default();

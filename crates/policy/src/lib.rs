@@ -15,6 +15,7 @@ mod merge;
 mod merged_draft;
 mod objective;
 pub mod pack;
+mod pattern_parts;
 mod place;
 mod policy;
 mod policy_reader;

@@ -20,7 +20,7 @@ impl Policy {
         let source = PolicyText::new("objective", text);
         let mut problems = Problems::default();
         let root = yaml::read(&source, &mut problems);
-        let mut reader = PolicyReader { source: &source, problems: &mut problems };
+        let mut reader = PolicyReader::new(&source, &mut problems);
         let draft = root.as_ref().and_then(|root| reader.read_property(root));
         if let Some(draft) = &draft {
             let id = &draft.property.id;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use lictor_logic::nearest;
 
+use super::pattern_parts::PatternParts;
 use super::policy_text::PolicyText;
 use super::yaml::{Content, Key, YamlNode};
 use super::{Problem, ProblemLevel, Problems};
@@ -13,6 +14,8 @@ use lictor_json::{Json, Text};
 pub(crate) struct PolicyReader<'a> {
     pub(crate) source: &'a PolicyText,
     pub(crate) problems: &'a mut Problems,
+    /// The named parts of regular expressions that were read so far.
+    pub(crate) parts: PatternParts,
 }
 
 /// The values of a mapping under known keys.
@@ -37,7 +40,11 @@ impl<'n> Fields<'n> {
     }
 }
 
-impl PolicyReader<'_> {
+impl<'a> PolicyReader<'a> {
+    pub(crate) fn new(source: &'a PolicyText, problems: &'a mut Problems) -> PolicyReader<'a> {
+        PolicyReader { source, problems, parts: PatternParts::default() }
+    }
+
     /// Reports an error in a part of the text.
     pub(crate) fn report_error(
         &mut self,

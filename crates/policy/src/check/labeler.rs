@@ -42,7 +42,7 @@ fn check_risk(draft: &PropertyDraft, merged: &MergedDraft, problems: &mut Proble
     let Some((arena, formula)) = &draft.formula else { return };
     let id = &draft.property.id;
     let mut report = |message: String, hint: &str| {
-        PolicyReader { source: &draft.source, problems }.report_error(
+        PolicyReader::new(&draft.source, problems).report_error(
             draft.id.clone(),
             "policy.risk",
             message,

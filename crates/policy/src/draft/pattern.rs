@@ -57,7 +57,8 @@ impl PolicyReader<'_> {
         };
         if let Some(regex) = parse_regex_literal(&text) {
             let expression = text.get(regex.inside.clone())?;
-            let valid = self.check_regex(node, expression, regex.inside);
+            let expression = self.put_parts_in(node, expression, regex.inside.start)?;
+            let valid = self.check_regex(node, &expression, regex.inside);
             let flag = if regex.ignores_case { "(?i)" } else { "" };
             return valid.then(|| FactPattern::Regex(format!("{flag}{expression}").into()));
         }
@@ -90,7 +91,7 @@ impl PolicyReader<'_> {
         Some(FactPattern::Compare(operator.into(), value))
     }
 
-    /// Whether a part of the node's text is a regular expression; reports an error if not.
+    /// Whether a part of the node's text is a regular expression, here with its named parts; reports an error if not.
     pub(super) fn check_regex(&mut self, node: &YamlNode, expression: &str, part: Range<usize>) -> bool {
         let Err(error) = regex::Regex::new(expression) else { return true };
         let (message, place) = match &error {
@@ -98,6 +99,8 @@ impl PolicyReader<'_> {
             regex::Error::CompiledTooBig(_) => ("the regular expression is too large".into(), None),
             _ => ("the regular expression cannot be read".into(), None),
         };
+        // With parts put in, places in the expression are no places in the text.
+        let place = place.filter(|_| expression.len() == part.len());
         let span = place.map_or(part.clone(), |place| part.start + place.start..part.start + place.end);
         let hint =
             "look-around and back-references are not available; in YAML write regular expressions in single quotes";

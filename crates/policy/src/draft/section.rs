@@ -86,7 +86,8 @@ impl PolicyReader<'_> {
             let fields = self.read_fields(value, "a category", &["pattern", "words", "identifies"], example);
             let pattern = fields.get("pattern").and_then(|node| {
                 let pattern = self.read_text(node, "`pattern`")?;
-                self.check_regex(node, pattern, 0..pattern.len()).then(|| Text::from(pattern))
+                let whole = self.put_parts_in(node, pattern, 0)?;
+                self.check_regex(node, &whole, 0..pattern.len()).then(|| Text::from(&*whole))
             });
             let words =
                 fields.get("words").map(|node| self.read_texts(node, "`words`", "such as `words: [salary, wage]`"));
@@ -107,7 +108,7 @@ impl PolicyReader<'_> {
         let entries = self.read_entries(node, "`tables`", "such as `eu: [DE, FR, IT]`");
         let table = |(key, value): &(Key, YamlNode)| {
             let (name, place) = (self.read_name(key, "a table")?, self.source.place(key.span.start));
-            Some(TableDraft { name, value: value.to_json(), place })
+            Some(TableDraft { name, value: self.read_table_value(value), place })
         };
         entries.iter().filter_map(table).collect()
     }

@@ -39,9 +39,24 @@ pub(super) struct Lowering<'t> {
     places: &'t SourceInfo,
     tables: &'t Tables,
     /// The variables of the loops around, the innermost last.
-    locals: Vec<&'t str>,
+    locals: Vec<LoopVariable<'t>>,
     reads: u32,
     errors: Vec<ExpressionError>,
+}
+
+/// The variable of a loop.
+pub(super) struct LoopVariable<'t> {
+    name: &'t str,
+    /// What the loop iterates over, if it is known: a table or a literal list.
+    range: Option<Arc<Constant>>,
+}
+
+impl LoopVariable<'_> {
+    /// Returns the texts among its values, as far as they are known.
+    fn known_texts(&self) -> impl Iterator<Item = &str> {
+        let items = self.range.as_ref().and_then(|range| range.json.as_array());
+        items.into_iter().flatten().filter_map(Json::as_str)
+    }
 }
 
 impl<'t> Lowering<'t> {
@@ -87,7 +102,7 @@ impl<'t> Lowering<'t> {
     }
 
     fn lower_name(&mut self, name: &str, at: u32) -> ExprNode {
-        if let Some(place) = self.locals.iter().rposition(|local| *local == name) {
+        if let Some(place) = self.locals.iter().rposition(|local| local.name == name) {
             return ExprNode::Local((self.locals.len() - 1 - place) as u32);
         }
         let error = |message: String| ExpressionError::new(at as usize, message);
@@ -105,7 +120,7 @@ impl<'t> Lowering<'t> {
             (None, None) => {
                 let mut names: Vec<&str> = Root::names().chain(["call", "event"]).collect();
                 names.extend(self.tables.names());
-                names.extend(&self.locals);
+                names.extend(self.locals.iter().map(|local| local.name));
                 let hint = match nearest(name, names.iter().copied()) {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => format!("an argument is written `args.{name}`; there are {}", names.join(", ")),
@@ -123,7 +138,9 @@ impl<'t> Lowering<'t> {
     fn lower_select(&mut self, select: &'t SelectExpr, at: u32) -> ExprNode {
         let field = select.field.as_str();
         let from = match &select.operand.expr {
-            Expr::Ident(name) if !self.locals.contains(&name.as_str()) && (name == "call" || name == "event") => {
+            Expr::Ident(name)
+                if !self.locals.iter().any(|local| local.name == name) && (name == "call" || name == "event") =>
+            {
                 let of_call = name == "call";
                 let root = if of_call { Root::from_call_field(field) } else { Root::from_name(field) };
                 let node = match root {

@@ -8,6 +8,9 @@ use regex::{Regex, RegexBuilder};
 /// The largest compiled pattern, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
 
+/// The deepest nesting of groups in a pattern.
+const MAX_NESTED_GROUPS: u32 = 64;
+
 /// How many dynamic patterns are cached.
 const MAX_CACHED_PATTERNS: usize = 64;
 
@@ -34,12 +37,7 @@ impl LiteralPattern {
         }
         let regex = build(pattern).map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
-            error => {
-                // The last line says what is wrong, those before draw the place.
-                let text = error.to_string();
-                let last = text.lines().last().unwrap_or_default();
-                format!("the pattern is not a regular expression: {}", last.trim_start_matches("error: "))
-            }
+            error => format!("the pattern is not a regular expression: {}", describe(&error.to_string())),
         })?;
         let mut known = LITERAL_PATTERNS.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_LITERAL_PATTERNS {
@@ -86,6 +84,23 @@ impl DynamicPatterns {
     }
 }
 
+/// Says in a line what is wrong with a pattern, if it is no regular expression. It is not compiled, which takes longer.
+pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTED_GROUPS).build().parse(pattern);
+    parsed
+        .map(drop)
+        .map_err(|error| format!("`{pattern}` is not a regular expression: {}", describe(&error.to_string())))
+}
+
+/// Returns the last line of a message, which says what is wrong; those before draw the place.
+fn describe(message: &str) -> &str {
+    message.lines().last().unwrap_or_default().trim_start_matches("error: ")
+}
+
 fn build(pattern: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).nest_limit(64).build()
+    RegexBuilder::new(pattern)
+        .size_limit(MAX_COMPILED_BYTES)
+        .dfa_size_limit(MAX_COMPILED_BYTES)
+        .nest_limit(MAX_NESTED_GROUPS)
+        .build()
 }

@@ -6,7 +6,7 @@ use super::{Lowering, constant_value};
 use crate::expression::error::ExpressionError;
 use crate::expression::function::{CallForm, Function, FunctionSignature};
 use crate::expression::node::ExprNode;
-use crate::expression::pattern::{DynamicPatterns, LiteralPattern};
+use crate::expression::pattern::{DynamicPatterns, LiteralPattern, check_pattern};
 use crate::expression::time::parse_duration;
 use lictor_event::parse_time;
 use lictor_json::Json;
@@ -77,11 +77,23 @@ impl<'t> Lowering<'t> {
             )),
         },
         (function, _) => match (function, <[ExprNode; 2]>::try_from(parts)) {
-            (Function::Matches, Ok(parts)) => ExprNode::MatchesAny(Box::new(parts), DynamicPatterns::default(), at),
+            (Function::Matches, Ok(parts)) => match self.broken_pattern(&parts[1]) {
+                Some(message) => self.refuse(error(message)),
+                None => ExprNode::MatchesAny(Box::new(parts), DynamicPatterns::default(), at),
+            },
             (Function::Test(test), Ok(parts)) => ExprNode::TextTest(test, Box::new(parts), at),
             (function, Ok(parts)) => ExprNode::Call(function, Box::new(parts), at),
             (function, Err(parts)) => ExprNode::Call(function, parts.into(), at),
         },
     }
+    }
+
+    /// Says what is wrong with a pattern that a loop takes from a known list; none if all can be read.
+    ///
+    /// Without this, a mistake in a table would leave every fact unknown that looks for it, at every event.
+    fn broken_pattern(&self, pattern: &ExprNode) -> Option<String> {
+        let ExprNode::Local(outward) = pattern else { return None };
+        let place = self.locals.len().checked_sub(1 + *outward as usize)?;
+        self.locals[place].known_texts().find_map(|written| check_pattern(written).err())
     }
 }

@@ -1,8 +1,10 @@
 //! Compiles macros: `all`, `exists`, `exists_one`, `map` and `filter`.
 
+use std::sync::Arc;
+
 use cel::common::ast::{ComprehensionExpr, Expr, IdedExpr, LiteralValue, operators};
 
-use super::Lowering;
+use super::{LoopVariable, Lowering};
 use crate::expression::error::ExpressionError;
 use crate::expression::node::ExprNode;
 use crate::expression::operator::Quantifier;
@@ -17,7 +19,11 @@ impl<'t> Lowering<'t> {
             return self.refuse(error);
         }
         let Expr::Call(step) = &loop_.loop_step.expr else { return self.unknown_macro(at) };
-        self.locals.push(&loop_.iter_var);
+        let range = match &list {
+            ExprNode::Constant(constant) => Some(Arc::clone(constant)),
+            _ => None,
+        };
+        self.locals.push(LoopVariable { name: &loop_.iter_var, range });
         let node = match (&loop_.accu_init.expr, step.func_name.as_str(), step.args.as_slice()) {
             (Expr::Literal(LiteralValue::Boolean(_)), operators::LOGICAL_AND, [_, condition]) => {
                 ExprNode::Quantify(Quantifier::All, Box::new([list, self.lower_node(condition)]), at)

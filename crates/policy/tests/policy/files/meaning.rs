@@ -51,6 +51,31 @@ fn policy_sections_are_all_read() {
 }
 
 #[test]
+fn pattern_parts_are_put_in_everywhere() {
+    let text = r#"
+lictor: 1
+patterns:
+  digits: '[0-9]+'
+  member: 'M-(?&digits)'
+categories:
+  member: {pattern: '(?&member)'}
+tables:
+  shapes: {plain: '^(?&member)$', number: 7, list: ['(?&digits)', 'x']}
+facts:
+  named: {on: user_message, where: {text: '/member (?&member)/i'}}
+properties:
+  - {id: p, formula: always !named}
+"#;
+    let policy = load(text).policy;
+    let member = "(?:M-(?:[0-9]+))";
+    assert_eq!(policy.categories[0].pattern.as_deref(), Some(member));
+    let shapes = format!(r#"{{"plain":"^{member}$","number":7,"list":["(?:[0-9]+)","x"]}}"#);
+    assert_eq!(policy.tables[0].1.to_string(), shapes);
+    let fact = policy.facts.iter().find(|fact| fact.name == "named").unwrap();
+    assert_eq!(fact.cases[0].tests[0].any, [FactPattern::Regex(format!("(?i)member {member}").into())]);
+}
+
+#[test]
 fn property_settings_are_read() {
     let policy = good();
     let property = |id: &str| policy.properties.iter().find(|property| property.id == id);
