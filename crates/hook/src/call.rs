@@ -77,6 +77,13 @@ impl HookCall {
                 decoded.events.pop()
             }
         };
+        let mut event = event;
+        if let (Some(event), Some(folder)) = (&mut event, input.text("cwd")) {
+            // What a command does depends on where it runs.
+            if event.kind == Kind::ToolCall {
+                event.more.insert("cwd", folder);
+            }
+        }
         let is_kept_going = input.get("stop_hook_active").and_then(Json::as_bool) == Some(true);
         Ok(HookCall { hook, session, event, is_kept_going, input })
     }

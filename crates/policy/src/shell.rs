@@ -360,7 +360,10 @@ impl ShellReader {
 
     /// Reads a call of a programming language that runs a command or removes a folder.
     fn read_call(&mut self, name: &str, mut texts: Vec<String>) {
-        if matches!(name, "rmtree" | "rmSync" | "rmdirSync" | "rimraf" | "rm_rf" | "removeSync" | "remove_dir_all") {
+        if matches!(
+            name,
+            "rmtree" | "rmSync" | "rmdirSync" | "rimraf" | "rm_rf" | "removeSync" | "remove_dir_all" | "remove_tree"
+        ) {
             texts.truncate(1);
             texts.splice(0..0, ["rm".to_owned(), "-r".to_owned()]);
             self.read_words(texts, CommandOutput::default());

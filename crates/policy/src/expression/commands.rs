@@ -48,6 +48,29 @@ const LIST_NAMES: [&str; 5] = ["commands", "cmds", "scripts", "steps", "lines"];
 /// Members that name the folder in which a command runs.
 const FOLDER_NAMES: [&str; 6] = ["cwd", "workdir", "working_dir", "working_directory", "workingdirectory", "directory"];
 
+/// The folders of a system, in which no project is.
+const SYSTEM_FOLDERS: [&str; 19] = [
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "opt",
+    "proc",
+    "root",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "Users",
+    "System",
+    "Library",
+    "Applications",
+    "Volumes",
+];
+
 /// The work of reading a byte: commands within commands are read again.
 const WORK_PER_BYTE: usize = 4;
 
@@ -64,7 +87,7 @@ impl<'a> FoundCommands<'a> {
     /// Finds the commands in all texts of a value, each in one spelling, as `read_commands` has it.
     pub(super) fn new(run: &Run<'a>, value: CelValue<'a>, at: u32) -> FoundCommands<'a> {
         let mut search = CommandSearch { run, at, found: Vec::new(), is_incomplete: false };
-        let finished = search.collect(value, 0, None);
+        let finished = search.collect(value, 0, find_event_folder(run));
         let incomplete = search.is_incomplete.then(|| UnknownCause::HiddenCommand.to_unknown(at));
         let commands = search.found.into_iter().map(CelValue::owned_text).collect();
         FoundCommands { commands: List::Made(commands), missing: finished.err().or(incomplete) }
@@ -135,6 +158,21 @@ impl CommandSearch<'_, '_> {
         self.found.extend(read.commands);
         self.is_incomplete |= read.is_incomplete;
     }
+}
+
+/// Returns the folder in which the client runs its commands, if the event says so and it belongs to the system or is a home:
+/// `rm -rf *` is another command there. In a project, a path relative to it says more than a whole one.
+fn find_event_folder<'a>(run: &Run<'a>) -> Option<&'a str> {
+    let folder = run.scope.event.more.get("cwd").and_then(Json::as_str)?;
+    let mut parts = folder.split('/').filter(|part| !part.is_empty());
+    let is_shared = match (parts.next(), parts.next(), parts.next()) {
+        (None, ..) => true,
+        (Some("~"), None, _) => true,
+        (Some(first), None, _) => SYSTEM_FOLDERS.contains(&first),
+        (Some("home" | "Users"), Some(_), None) => true,
+        _ => false,
+    };
+    folder.starts_with(['/', '~']).then_some(folder).filter(|_| is_shared)
 }
 
 /// Returns the folder in which commands beside it run, if it is a whole path.

@@ -1,4 +1,5 @@
-//! Commands within the words of programs that are no shells: `awk`, editors, `git`, `make`, `crontab`.
+//! Commands within the words of programs that are no shells: `awk`, editors, `sed`, `tar`, clients of databases, `git`,
+//! `make`, `crontab`.
 
 use super::ShellReader;
 use super::lexer::{Token, divide};
@@ -47,14 +48,50 @@ impl ShellReader {
         }
     }
 
-    /// Reads the commands that an editor is started with: `-c ':!…'`.
-    pub(super) fn read_editor(&mut self, words: &[String]) {
-        for word in words.iter().filter(|word| !word.starts_with(['>', '<'])) {
+    /// Reads the commands that an editor is given as options or input: `-c ':!…'`, `!…`.
+    pub(super) fn read_editor(&mut self, words: &[String], input: &CommandOutput) {
+        let options = words.iter().map(String::as_str).filter(|word| !word.starts_with(['>', '<']));
+        for word in options.chain(input.text.lines()) {
             if let Some((before, text)) = word.split_once('!')
                 && before.trim_start_matches('+').chars().all(|c| c.is_alphabetic() || matches!(c, ':' | ' ' | '%'))
             {
                 self.read_nested(Some(text.to_owned()));
             }
+        }
+    }
+
+    /// Reads the commands that a script of `sed` runs: `1e …`.
+    pub(super) fn read_sed(&mut self, words: &[String]) {
+        for word in words.iter().filter(|word| !word.starts_with(['>', '<'])) {
+            for command in word.split(['\n', ';', '{', '}']) {
+                let text = skip_address(command).strip_prefix("e ");
+                self.read_nested(text.map(str::to_owned));
+            }
+        }
+    }
+
+    /// Reads the commands that `tar` runs.
+    pub(super) fn read_tar(&mut self, words: &[String]) {
+        let pairs = words.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str()));
+        let pairs = pairs.chain(words.iter().filter_map(|word| word.split_once('=')));
+        let commands = pairs.filter_map(|(option, value)| match option {
+            "--checkpoint-action" => value.strip_prefix("exec="),
+            "--to-command" | "--use-compress-program" | "-I" | "--info-script" | "--new-volume-script" | "-F" => {
+                Some(value)
+            }
+            _ => None,
+        });
+        let commands: Vec<String> = commands.map(str::to_owned).collect();
+        commands.into_iter().for_each(|text| self.read_nested(Some(text)));
+    }
+
+    /// Reads the commands that a client of a database passes to a shell: `\\! …`, `.shell …`, `system …`.
+    pub(super) fn read_database_client(&mut self, words: &[String], input: &CommandOutput) {
+        for line in words.iter().flat_map(|word| word.lines()).chain(input.text.lines()) {
+            let line = line.trim_start_matches('<').trim_start();
+            let escaped = line.find("\\!").map(|place| &line[place + 2..]);
+            let named = [".shell ", ".system ", "system "].iter().find_map(|name| line.strip_prefix(name));
+            self.read_nested(escaped.or(named).map(str::to_owned));
         }
     }
 
@@ -84,10 +121,14 @@ impl ShellReader {
         }
     }
 
-    /// Reads a makefile: its recipes, which begin with a tab.
+    /// Reads a makefile: its recipes, which begin with a tab, or follow a rule after `;`.
     pub(super) fn run_makefile(&mut self, input: &CommandOutput) {
         self.note_hidden(input.rest);
-        for line in input.text.lines().filter_map(|line| line.strip_prefix('\t')) {
+        let recipe = |line: &str| match line.strip_prefix('\t') {
+            Some(recipe) => Some(recipe.to_owned()),
+            None => line.split_once(':')?.1.split_once(';').map(|(_, recipe)| recipe.trim_start().to_owned()),
+        };
+        for line in input.text.lines().filter_map(recipe) {
             self.read_nested(Some(line.trim_start_matches(['@', '-', '+']).to_owned()));
         }
     }
@@ -107,6 +148,20 @@ impl ShellReader {
             && COMMAND_VARIABLES.contains(&name)
         {
             self.read_nested(Some(value.to_owned()));
+        }
+    }
+}
+
+/// Returns a command of `sed` without the lines that it is for.
+fn skip_address(command: &str) -> &str {
+    let mut rest = command;
+    loop {
+        rest = rest.trim_start_matches(|c: char| {
+            c.is_ascii_digit() || c.is_whitespace() || matches!(c, '$' | ',' | '!' | '~' | '+')
+        });
+        match rest.strip_prefix('/').and_then(|pattern| pattern.split_once('/')) {
+            Some((_, after)) => rest = after,
+            None => return rest,
         }
     }
 }
@@ -143,6 +198,23 @@ mod tests {
             "git rebase -i --exec 'rm -rf x' main",
             "GIT_PAGER='rm -rf x' git log",
             "make -f - <<< $'all:\\n\\t@rm -rf x'",
+            "make -f - <<< 'all:; rm -rf x'",
+            "ed y <<< '!rm -rf x'",
+            "sed '1e rm -rf x' y",
+            "sed -n '/a/,$ e rm -rf x' y",
+            "tar cf a.tar y --checkpoint=1 --checkpoint-action=exec='rm -rf x'",
+            "tar xf a.tar --to-command 'rm -rf x'",
+            "psql -c '\\! rm -rf x'",
+            "mysql <<< 'system rm -rf x'",
+            "sqlite3 y '.shell rm -rf x'",
+            "ruby -e 'system \"rm -rf x\"'",
+            "ansible all -m shell -a 'rm -rf x'",
+            "screen -dmS work rm -rf x",
+            "valgrind --tool=none rm -rf x",
+            "gdb --args rm -rf x",
+            "direnv exec . rm -rf x",
+            "op run --env-file=.env -- rm -rf x",
+            "sshpass -p y rm -rf x",
             "(crontab -l; echo '* * * * * rm -rf x') | crontab -",
             "echo '@daily rm -rf x' | crontab -",
             "echo rm -rf x | at now",

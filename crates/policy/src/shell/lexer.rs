@@ -39,7 +39,7 @@ pub(super) enum Token {
 }
 
 /// The functions of programming languages that run a command or remove a folder.
-const COMMAND_FUNCTIONS: [&str; 24] = [
+const COMMAND_FUNCTIONS: [&str; 25] = [
     "system",
     "popen",
     "Popen",
@@ -64,6 +64,7 @@ const COMMAND_FUNCTIONS: [&str; 24] = [
     "rm_rf",
     "removeSync",
     "remove_dir_all",
+    "remove_tree",
 ];
 
 /// The longest body of a function that becomes a token, in characters. The commands of a longer one are read where it is
@@ -81,8 +82,10 @@ struct Lexer<'t> {
     is_windows_path: bool,
     /// Whether the next word is the target of a redirection, the input, or the end of a here-document.
     next_word: NextWord,
-    /// The here-documents that begin on the next line: their last lines.
-    documents: Vec<String>,
+    /// Whether a part of the word was quoted.
+    is_quoted: bool,
+    /// The here-documents that begin on the next line: their last lines, and whether their texts are literal.
+    documents: Vec<(String, bool)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,6 +108,7 @@ pub(super) fn divide(text: &str) -> Vec<Token> {
         has_word: false,
         is_windows_path: false,
         next_word: NextWord::Plain,
+        is_quoted: false,
         documents: Vec::new(),
     };
     while let Some(c) = lexer.peek(0) {
@@ -174,7 +178,7 @@ impl Lexer<'_> {
     }
 
     fn clear_word(&mut self) -> String {
-        (self.has_word, self.is_windows_path) = (false, false);
+        (self.has_word, self.is_windows_path, self.is_quoted) = (false, false, false);
         std::mem::take(&mut self.word)
     }
 
@@ -182,12 +186,13 @@ impl Lexer<'_> {
         if !self.has_word {
             return;
         }
+        let is_literal = self.is_quoted;
         let word = self.clear_word();
         match std::mem::replace(&mut self.next_word, NextWord::Plain) {
             NextWord::Plain => self.tokens.push(Token::Word(word)),
             NextWord::Target => self.tokens.push(Token::Target(word)),
             NextWord::Input => self.tokens.push(Token::Input(word)),
-            NextWord::Document => self.documents.push(word),
+            NextWord::Document => self.documents.push((word, is_literal)),
             NextWord::Source => self.tokens.push(Token::Source(word)),
         }
     }
@@ -334,7 +339,7 @@ impl Lexer<'_> {
 
     /// Reads the here-documents that were announced on the line before.
     fn read_documents(&mut self) {
-        for last_line in std::mem::take(&mut self.documents) {
+        for (last_line, is_literal) in std::mem::take(&mut self.documents) {
             let mut body = String::new();
             while self.place < self.chars.len() {
                 let rest = &self.chars[self.place..];
@@ -349,9 +354,51 @@ impl Lexer<'_> {
             }
             // It belongs to the command before the end of the line.
             let end = self.tokens.pop();
+            let body = if is_literal { body } else { self.read_document_commands(&body) };
             self.tokens.push(Token::Input(body));
             self.tokens.extend(end);
         }
+    }
+
+    /// Reads the commands in a here-document whose end is not quoted: the shell runs them, and puts their output there.
+    fn read_document_commands(&mut self, body: &str) -> String {
+        let chars: Vec<char> = body.chars().collect();
+        let mut text = String::with_capacity(body.len());
+        let mut place = 0;
+        // An end that is missing is searched for once.
+        let (mut has_quotes, mut has_brackets) = (true, true);
+        while let Some(c) = chars.get(place) {
+            let rest = &chars[place + 1..];
+            let inside = match c {
+                '`' if has_quotes => {
+                    let end = find_unescaped(rest, '`');
+                    has_quotes = end.is_some();
+                    end.map(|end| (1, end))
+                }
+                '$' if has_brackets && rest.first() == Some(&'(') => {
+                    let end = find_closing(&rest[1..], '(', ')');
+                    has_brackets = end.is_some();
+                    end.filter(|end| rest.get(1) != Some(&'(') || !is_arithmetic(&rest[1..1 + end])).map(|end| (2, end))
+                }
+                _ => None,
+            };
+            match inside {
+                Some((start, length)) => {
+                    let commands = &chars[place + start..place + start + length];
+                    self.tokens.push(Token::Nested(commands.iter().collect()));
+                    text.push(OUTPUT_MARK);
+                    place += start + length + 1;
+                }
+                None => {
+                    // A backslash keeps the next character from its meaning.
+                    let is_escape = *c == '\\' && matches!(rest.first(), Some('$' | '`' | '\\'));
+                    let c = if is_escape { rest[0] } else { *c };
+                    text.push(c);
+                    place += 1 + usize::from(is_escape);
+                }
+            }
+        }
+        text
     }
 
     fn read_quoted(&mut self, quote: char) {
@@ -362,7 +409,7 @@ impl Lexer<'_> {
             _ => find_closing_quote(rest).or_else(|| rest.iter().position(|c| *c == quote)),
         };
         let Some(end) = end else { return self.push(quote) };
-        self.has_word = true;
+        (self.has_word, self.is_quoted) = (true, true);
         let end = self.place + end;
         while self.place < end {
             let c = self.chars[self.place];
@@ -451,6 +498,7 @@ impl Lexer<'_> {
         match self.peek(0) {
             Some('\n') => self.place += 1,
             Some(next) if !is_windows_path => {
+                self.is_quoted = true;
                 self.push(next);
                 self.place += 1;
             }

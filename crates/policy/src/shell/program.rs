@@ -6,7 +6,7 @@ use super::container::find_container_command;
 use super::marks::FILE_MARK;
 use super::output::{CommandOutput, OutputRest, decode_base64};
 use super::search::find_run_commands;
-use super::spelling::find_remote_command;
+use super::spelling::{find_remote_command, skip_options};
 use super::{MAX_NESTED_COMMANDS, ShellReader};
 
 impl ShellReader {
@@ -14,7 +14,10 @@ impl ShellReader {
     pub(super) fn run_program(&mut self, program: &str, words: &[String], input: CommandOutput) -> CommandOutput {
         let after_option = |is_option: fn(&str) -> bool| {
             let place = words.iter().position(|word| is_option(&word.to_ascii_lowercase()))?;
-            Some(words[place + 1..].join(" "))
+            // Further options may come between it and its text, as in `sh -c -- '…'`.
+            let text: Vec<&str> =
+                words[place + 1..].iter().map(String::as_str).skip_while(|word| word.starts_with('-')).collect();
+            Some(text.join(" "))
         };
         match find_family(program) {
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" | "rbash" | "su"
@@ -116,13 +119,22 @@ impl ShellReader {
                 }
             }
             "awk" | "gawk" | "mawk" | "nawk" => self.read_awk(words),
-            "vim" | "nvim" | "vi" | "ex" | "view" => self.read_editor(words),
+            "vim" | "nvim" | "vi" | "ex" | "view" | "ed" => self.read_editor(words, &input),
+            "sed" | "gsed" => self.read_sed(words),
+            "tar" | "bsdtar" | "gtar" => self.read_tar(words),
+            "psql" | "mysql" | "mariadb" | "sqlite" => self.read_database_client(words, &input),
+            "system" => self.read_nested(Some(words.join(" ").replace(',', " "))),
+            "ansible" => self.read_nested(after_option(|word| matches!(word, "-a" | "--args"))),
             "git" => self.read_git(words),
             "make" | "gmake" if words.iter().any(|word| matches!(word.as_str(), "-" | "-f-" | "/dev/stdin")) => {
                 self.run_makefile(&input);
             }
             "crontab" => self.run_crontab(&input),
             "at" | "batch" => return self.run_input(input),
+            "screen" if words.iter().any(|word| word.starts_with("-dm") || word.starts_with("-Dm") || word == "-m") => {
+                let command = skip_options(words, "ScetTph");
+                return self.run_words(command.to_vec(), input);
+            }
             "tmux" | "screen" => {
                 for word in words.iter().filter(|word| word.contains(char::is_whitespace)) {
                     self.read_nested(Some(word.clone()));

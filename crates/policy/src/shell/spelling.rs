@@ -20,7 +20,7 @@ const fn wrapper(name: &'static str, short: &'static str, long: &'static str, op
     Wrapper { name, short, long, operands }
 }
 
-const WRAPPERS: [Wrapper; 52] = [
+const WRAPPERS: [Wrapper; 57] = [
     wrapper(
         "sudo",
         "ughpCrtUDRT",
@@ -83,22 +83,36 @@ const WRAPPERS: [Wrapper; 52] = [
     wrapper("unbuffer", "", "", 0),
     wrapper("winpty", "", "", 0),
     wrapper("dbus-run-session", "", "config-file", 0),
+    wrapper("valgrind", "", "", 0),
+    wrapper("gdb", "xp", "ex eval-command command pid", 0),
+    wrapper("lldb", "sopn", "source one-line attach-pid", 0),
+    wrapper("sshpass", "pfdP", "", 0),
+    wrapper("firejail", "", "", 0),
 ];
 
-/// Programs that run the command after a verb of theirs, such as tools that manage environments.
-const RUNNERS: [(&str, &str); 12] = [
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("pdm", "run"),
-    ("pipenv", "run"),
-    ("hatch", "run"),
-    ("rye", "run"),
-    ("conda", "run"),
-    ("bundle", "exec"),
-    ("npm", "exec"),
-    ("pnpm", "exec"),
-    ("yarn", "exec"),
-    ("mise", "exec"),
+/// Programs that run the command after a verb of theirs, such as tools that manage environments, and how many words come
+/// between the two.
+const RUNNERS: [(&str, &str, usize); 20] = [
+    ("uv", "run", 0),
+    ("poetry", "run", 0),
+    ("pdm", "run", 0),
+    ("pipenv", "run", 0),
+    ("hatch", "run", 0),
+    ("rye", "run", 0),
+    ("conda", "run", 0),
+    ("bundle", "exec", 0),
+    ("npm", "exec", 0),
+    ("pnpm", "exec", 0),
+    ("yarn", "exec", 0),
+    ("mise", "exec", 0),
+    ("op", "run", 0),
+    ("doppler", "run", 0),
+    ("infisical", "run", 0),
+    ("dotenv", "run", 0),
+    ("dotenvx", "run", 0),
+    ("direnv", "exec", 1),
+    ("aws-vault", "exec", 1),
+    ("chamber", "exec", 1),
 ];
 
 /// The options of `ssh` that take a value.
@@ -134,9 +148,12 @@ impl BareCommand {
                 continue;
             }
             let program = find_program_name(&word);
-            if RUNNERS.iter().any(|(runner, verb)| *runner == program && words.front().is_some_and(|word| word == verb))
-            {
+            let runner = RUNNERS
+                .iter()
+                .find(|(runner, verb, _)| *runner == program && words.front().is_some_and(|word| word == verb));
+            if let Some((_, _, operands)) = runner {
                 words.pop_front();
+                words.drain(..words.len().min(*operands));
                 bare.is_text |= skip_runner_options(&mut words);
                 continue;
             }
@@ -223,6 +240,15 @@ pub(super) fn takes_next_word(option: &str, short: &str, long: &str) -> bool {
         // In `-nu root` the last of several takes the value; in `-uroot` it is part of the word.
         None => option[1..].find(|c| short.contains(c)).is_some_and(|place| place + 2 == option.len()),
     }
+}
+
+/// Returns the words after the options. Some short ones take a value.
+pub(super) fn skip_options<'w>(words: &'w [String], short: &str) -> &'w [String] {
+    let mut place = 0;
+    while let Some(word) = words.get(place).filter(|word| word.starts_with('-') && word.len() > 1) {
+        place += 1 + usize::from(takes_next_word(word, short, ""));
+    }
+    words.get(place..).unwrap_or_default()
 }
 
 /// Returns the command that `ssh` runs elsewhere: its words after the options and the host.

@@ -31,6 +31,28 @@ fn shell_words_lose_quotes_and_escapes() {
     check("> a > b", &[">a >b"]);
 }
 
+#[test]
+fn shell_document_runs_commands_unless_quoted() {
+    for text in [
+        "cat <<EOF\nsee $(rm -rf x)\nEOF",
+        "cat > out <<EOF\n`rm -rf x`\nEOF",
+        "git commit -F - <<-END\n\tAdd $(echo y; rm -rf x)\n\tEND",
+        "bash -c -- 'rm -rf x'",
+        "sh -c -e 'rm -rf x'",
+    ] {
+        check_command(text, "rm -rf x");
+    }
+    for text in [
+        "cat <<'EOF'\nsee $(rm -rf x)\nEOF",
+        "cat <<\\EOF\n`rm -rf x`\nEOF",
+        "cat <<EOF\n\\$(rm -rf x) \\`rm -rf x\\` $((1 + 2)) it's (\nEOF",
+    ] {
+        let read = read_commands(text, None);
+        assert_eq!((read.commands.as_slice(), read.is_incomplete), (&["cat".to_owned()][..], false), "{text}");
+    }
+    check_command("perl -MFile::Path -e 'remove_tree(\"x\")'", "rm -r x");
+}
+
 /// As agents write the messages of commits.
 #[test]
 fn shell_document_in_quotes_holds_any_text() {
@@ -301,6 +323,11 @@ fn shell_reading_is_bounded() {
         "git submodule foreach ",
         "awk 'system(",
         "find -exec {} ",
+        "<<A $(\n",
+        "cat <<A\n$(x) `y` $(\nA\n",
+        "echo x>a;sh a;",
+        "sed 1e\\ x;",
+        "psql '\\! x';",
     ];
     for text in texts {
         let commands = read_commands(&text.repeat(20_000), None).commands;
