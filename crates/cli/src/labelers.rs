@@ -68,10 +68,15 @@ fn open_with(policy: &Policy, options: &OpenOptions) -> anyhow::Result<OpenedLab
 }
 
 /// Says what was asked, and which questions stayed without an answer.
-pub(crate) fn note_asked(opened: &OpenedLabelers, book: &AnswerBook) {
-    let asked = book.asked_events();
-    if asked > 0 {
-        complaint::note(&format!("labelers were asked about {asked} events"));
+pub(crate) fn note_asked(args: &AnswerArgs, opened: &OpenedLabelers, book: &AnswerBook) {
+    let count = book.asked_events();
+    let asked = format!("{count} event{}", if count == 1 { "" } else { "s" });
+    let is_kept = opened.counts().iter().all(|(_, counts)| counts.asked == 0);
+    match count {
+        0 => {}
+        _ if args.no_ask => complaint::note(&format!("no labeler was asked; {asked} would need answers")),
+        _ if is_kept => complaint::note(&format!("no labeler was asked: the answers about {asked} were kept")),
+        _ => complaint::note(&format!("labelers were asked about {asked}")),
     }
     warn_of_failures(opened);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lictor_event::labeler::{Question, name_of};
-use lictor_event::{Answer, Event, Kind};
+use lictor_event::{Answer, Event, Kind, is_machine_turn};
 use lictor_logic::{After, Fact, Facts, Verdict};
 
 use crate::label::NameId;
@@ -136,12 +136,14 @@ impl Judge {
             Kind::ToolResult => event.tool.as_deref().or_else(|| state.context.answered_tool(event)),
             _ => event.tool.as_deref(),
         };
+        // A turn that a program wrote, or without a letter, is no word of the user: facts about those do not hold there.
+        let kind = if is_machine_turn(event) { &Kind::SystemMessage } else { &event.kind };
         // Only the labeler itself settles its question: what a log says of the fact may be the excuse of a liar.
         let open = plan.questions.iter().filter(|(case, question)| {
             let is_own = |answer: &Answer| {
                 answer.fact == question.fact && answer.by.as_deref().is_some_and(|by| name_of(by) == question.by)
             };
-            plan.cases[*case as usize].is_at(&event.kind, tool) && !event.answers.iter().any(is_own)
+            plan.cases[*case as usize].is_at(kind, tool) && !event.answers.iter().any(is_own)
         });
         let open: Vec<(NameId, Question)> =
             open.map(|(case, question)| (plan.cases[*case as usize].name(), question.clone())).collect();

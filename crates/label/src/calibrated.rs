@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lictor_event::labeler::{Inquiry, Labeler};
+use lictor_event::labeler::{Inquiry, Labeler, name_of};
 use lictor_event::{Answer, AnswerValue, DRIFT, Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -18,6 +18,12 @@ const SAVE_INTERVAL: u32 = 50;
 
 /// How many keys of answers are remembered, so that an answer that is given again counts once.
 const MAX_COUNTED_KEYS: usize = 10_000;
+
+/// Why an answer has no chance: its fact has no calibration that passed, or it is unlike all answers of the sample.
+const UNWEIGHED: &str = "unweighed";
+
+/// Why an answer has no chance: the calibration is of another version of the labeler.
+const OTHER_VERSION: &str = "other_version";
 
 /// Keeps the counts of a watch for drift between runs, by the name of the labeler.
 pub trait DriftStore: Send + Sync {
@@ -129,6 +135,9 @@ impl CalibratedLabeler {
             true => answer.why = Some(Text::const_new(DRIFT)),
             false => answer.chance = self.calibration.chance(answer, kind, tool).map(lictor_logic::Chance::to_f64),
         }
+        if is_plain && answer.chance.is_none() && answer.why.is_none() {
+            answer.why = Some(Text::const_new(UNWEIGHED));
+        }
     }
 }
 
@@ -162,9 +171,12 @@ impl Labeler for CalibratedLabeler {
 
     fn complete(&self, event: &mut Event) {
         let (kind, tool, version) = (event.kind.clone(), event.tool.clone(), self.version());
-        let own = |answer: &&mut Answer| answer.by.as_deref() == Some(version);
-        for answer in event.answers.iter_mut().filter(own) {
-            self.calibrate(answer, &kind, tool.as_deref());
+        let is_own = |answer: &&mut Answer| answer.by.as_deref().map(name_of) == Some(name_of(version));
+        for answer in event.answers.iter_mut().filter(is_own) {
+            match answer.by.as_deref() == Some(version) {
+                true => self.calibrate(answer, &kind, tool.as_deref()),
+                false => answer.why = Some(Text::const_new(OTHER_VERSION)),
+            }
         }
     }
 }

@@ -139,8 +139,13 @@ impl FactChances {
         // How common a fact is takes fewer examples than how often the labeler errs about it: a stratum where the fact
         // is rare has its own base rate, with the errors of all strata together.
         let base_rate = own.and_then(StratumChances::own_rate).unwrap_or_else(|| self.pooled.base_rate());
-        let score = self.scale.zip(answer.score.filter(|score| score.is_finite()));
-        if let Some((scale, score)) = score {
+        if let Some(scale) = self.scale.filter(|_| self.pooled.curve.is_some()) {
+            // What the sample does not have, the check has not tested: answers without a score, and scores that cannot be
+            // of the same scale.
+            let score = answer.score.filter(|score| score.is_finite())?;
+            if scale.is_probability && !(0.0..=1.0).contains(&score) {
+                return None;
+            }
             let curves = [(enough, ChanceBasis::Stratum), (Some(&self.pooled), ChanceBasis::Pooled)];
             for (source, basis) in curves {
                 if let Some((source, curve)) = source.and_then(|source| Some((source, source.curve.as_ref()?))) {

@@ -51,7 +51,12 @@ impl Chance {
 
 impl fmt::Display for Chance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_f64().fmt(f)
+        if f.precision().is_some() {
+            return self.to_f64().fmt(f);
+        }
+        // A decimal fraction is no sum of units, and would show the last of them: 0.0001 as 0.00009999999999999994.
+        let text = format!("{:.15}", self.to_f64());
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
@@ -156,3 +161,18 @@ impl fmt::Display for ChanceError {
 }
 
 impl std::error::Error for ChanceError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_prints_as_it_was_written() {
+        for (number, text) in
+            [(0.0001, "0.0001"), (0.25, "0.25"), (0.1, "0.1"), (1.0, "1"), (0.0, "0"), (1e-9, "0.000000001")]
+        {
+            assert_eq!(Chance::new(number).unwrap().to_string(), text);
+        }
+        assert_eq!(format!("{:.2}", Chance::new(0.125).unwrap()), "0.12");
+    }
+}

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
     if let Some(book) = book.filter(|_| !args.quiet) {
-        labelers::note_asked(&opened, &book);
+        labelers::note_asked(&args.answers, &opened, &book);
     }
     let mut report = result.inspect_err(complain_without_events)?;
     report.origin.fingerprint = Some(policy.fingerprint().into());

@@ -169,9 +169,10 @@ impl<'a> DecisionView<'a> {
     }
 }
 
-/// Whether an answer leaves its fact unknown, or has no chance because of drift.
+/// Whether an answer leaves its fact unknown, or has no chance for a reason.
 fn is_doubt(answer: &Answer) -> bool {
-    matches!(answer.says, AnswerValue::Unclear | AnswerValue::Failed) || answer.is_suspended()
+    let is_open = matches!(answer.says, AnswerValue::Unclear | AnswerValue::Failed);
+    is_open || (answer.chance.is_none() && answer.why.is_some())
 }
 
 impl<'a> DoubtView<'a> {

@@ -91,6 +91,20 @@ impl Annotator for Keyword {
 }
 
 #[test]
+fn machine_turn_raises_no_question() {
+    let text = "lictor: 1\nlabelers: {asker: {log: true}}\nfacts: {rude: {ask: it is rude, of: user_message, by: asker}}\n\
+                properties: [{id: p, formula: always !rude}]\n";
+    let policy = Policy::parse(text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy;
+    let mut judge = Judge::new(&policy).unwrap();
+    let state = judge.start();
+    for (said, questions) in [("go on", 1), ("", 0), (" \u{200b}", 0), ("[Request interrupted by user]", 0)] {
+        let event = Event { text: Some(said.into()), ..Event::new(Kind::UserMessage) };
+        assert_eq!(judge.questions(&state, &event).unwrap().len(), questions, "{said:?}");
+        assert_eq!(judge.all_questions(&state, &event).unwrap().len(), questions, "{said:?}");
+    }
+}
+
+#[test]
 fn guard_asks_annotators_before_it_decides() {
     for (is_broken, action) in [(false, Action::Block), (true, Action::Ask)] {
         let annotators = Annotators::new([Box::new(Keyword { is_broken }) as _]);

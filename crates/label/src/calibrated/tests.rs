@@ -110,3 +110,20 @@ fn drift_found_elsewhere_is_adopted() {
     let answers: Vec<bool> = (0..60).map(|number| ask(&other, &number.to_string()).is_suspended()).collect();
     assert_eq!(answers.last(), Some(&true));
 }
+
+#[test]
+fn answer_without_chance_says_why() {
+    let labeler = CalibratedLabeler::of_logs(calibration());
+    let answer = |fact: &str, by: &str| Answer::new(Fact::new(fact, []), AnswerValue::Yes).by(by);
+    let mut event = Event::new(Kind::UserMessage);
+    event.answers = vec![
+        answer("angry", "small@1"),
+        answer("angry", "small@0"),
+        answer("late", "small@1"),
+        answer("angry", "other@1"),
+    ];
+    labeler.complete(&mut event);
+    let reasons: Vec<_> = event.answers.iter().map(|it| (it.chance.is_some(), it.why.as_deref())).collect();
+    let expected = [(true, None), (false, Some("other_version")), (false, Some("unweighed")), (false, None)];
+    assert_eq!(reasons, expected);
+}

@@ -176,7 +176,8 @@ fn write_check(check: &FactCheck) -> Json {
 
 fn write_shortage(it: &ExampleShortage) -> Json {
     let pair = |(positives, negatives)| Json::from(vec![write_whole(positives), write_whole(negatives)]);
-    Json::from([("fitted", pair(it.fitted)), ("checked", pair(it.checked))])
+    let sessions = write_whole(it.sessions);
+    Json::from([("fitted", pair(it.fitted)), ("checked", pair(it.checked)), ("sessions", sessions)])
 }
 
 fn write_correlation(it: &ErrorCorrelation) -> Json {

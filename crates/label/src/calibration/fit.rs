@@ -1,6 +1,6 @@
 //! Fits a calibration on one half of a sample and checks it on the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use lictor_event::AnswerValue;
 use lictor_json::Text;
@@ -34,6 +34,7 @@ impl Calibration {
                  hint: it needs events with `answers`, and the truth about the same facts",
             ));
         }
+        by_fact.values_mut().for_each(drop_repeated);
         let examples = by_fact.values().map(|answers| answers.len() as u64).sum();
         let (mut facts, mut too_few) = (BTreeMap::new(), BTreeMap::new());
         for (name, answers) in by_fact {
@@ -51,11 +52,28 @@ impl Calibration {
     }
 }
 
+/// Keeps one of the answers that are the same evidence: those with one key and one truth, and copies of one line. Counted
+/// again they would make any labeler look certain, and a text that is in both halves would check itself.
+fn drop_repeated(answers: &mut Vec<&LabelledAnswer>) {
+    let mut keys: HashSet<(&str, bool)> = HashSet::new();
+    let mut places: HashMap<(&str, u64), Vec<&LabelledAnswer>> = HashMap::new();
+    answers.retain(|it| match &it.answer.key {
+        Some(key) => keys.insert((key.as_str(), it.truth)),
+        None => {
+            let of_event = places.entry((it.session.as_str(), it.event)).or_default();
+            let is_new = !of_event.contains(it);
+            of_event.push(it);
+            is_new
+        }
+    });
+}
+
 /// Fits and checks one fact, unless either half has too few examples.
 fn fit_fact(answers: &[&LabelledAnswer]) -> Result<FactCalibration, ExampleShortage> {
     let (held_out, fitted): (Vec<&LabelledAnswer>, Vec<&LabelledAnswer>) =
         answers.iter().partition(|it| it.is_held_out());
-    let shortage = ExampleShortage::new(&count_answers(&fitted), &count_answers(&held_out));
+    let sessions: BTreeSet<&str> = held_out.iter().map(|it| it.session.as_str()).collect();
+    let shortage = ExampleShortage::new(&count_answers(&fitted), &count_answers(&held_out), sessions.len() as u64);
     if shortage.is_short() {
         return Err(shortage);
     }

@@ -49,6 +49,47 @@ fn chance_follows_score_by_platt_and_isotonic() {
 }
 
 #[test]
+fn repeated_evidence_counts_once() {
+    let sample = SOURCE.draw("angry", None);
+    let small = &sample[..40];
+    let copies: Vec<LabelledAnswer> = small.iter().cycle().take(40 * small.len()).cloned().collect();
+    assert_eq!(fit(&copies).examples(), 40);
+    // Two texts in many sessions are two answers.
+    let keyed = sample.iter().map(|it| {
+        let key = if it.truth { "one" } else { "other" };
+        LabelledAnswer { answer: Answer { key: Some(key.into()), ..it.answer.clone() }, ..it.clone() }
+    });
+    let calibration = fit(&keyed.collect::<Vec<_>>());
+    assert_eq!((calibration.examples(), calibration.too_few().count()), (2, 1));
+}
+
+#[test]
+fn calibration_needs_several_sessions_to_check() {
+    let sample = SOURCE.draw("angry", None);
+    let name = |it: &LabelledAnswer| if it.is_held_out() { "h" } else { "f" };
+    let two = sample.iter().enumerate().map(|(event, it)| LabelledAnswer {
+        session: name(it).into(),
+        event: event as u64,
+        ..it.clone()
+    });
+    let two: Vec<LabelledAnswer> = two.collect();
+    assert!(two.iter().any(|it| it.is_held_out()) && two.iter().any(|it| !it.is_held_out()));
+    let shortage = fit(&two).too_few().map(|(_, shortage)| shortage.to_string()).collect::<Vec<_>>();
+    assert_eq!(shortage, ["missing: 4 sessions to check"]);
+}
+
+#[test]
+fn answer_unlike_the_sample_has_no_chance() {
+    let source = Simulation { seed: 2, answers: 2000, odds_factor: Some(10.0), ..SOURCE };
+    let calibration = fit(&source.draw("angry", None));
+    assert!(chance(&calibration, AnswerValue::Yes, Some(0.9), None).is_some());
+    for score in [None, Some(-3.0), Some(5.0), Some(f64::NAN)] {
+        assert_eq!(chance(&calibration, AnswerValue::Yes, score, None), None, "{score:?}");
+        assert_eq!(chance(&calibration, AnswerValue::No, score, None), None, "{score:?}");
+    }
+}
+
+#[test]
 fn chance_of_rare_stratum_is_pooled() {
     let mut sample = SOURCE.draw("angry", Some("mail"));
     sample.extend(Simulation { seed: 9, answers: 15, ..SOURCE }.draw("angry", Some("wire")));

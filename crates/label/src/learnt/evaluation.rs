@@ -125,8 +125,11 @@ pub fn evaluate_held_out(
     let (apart, kept): (Vec<&LabelExample>, Vec<&LabelExample>) = examples.iter().partition(is_apart);
     let kept: Vec<LabelExample> = kept.into_iter().cloned().collect();
     if apart.is_empty() || kept.is_empty() {
-        let text = "all examples are of one group, so none can be held out; learn from logs with more sessions";
-        return Err(LabelModelError(text.into()));
+        let (apart, kept) = (apart.len(), kept.len());
+        return Err(LabelModelError(format!(
+            "of the examples, {apart} would be held out and {kept} would be left to learn from; both are needed: learn from \
+             logs with more sessions, or hold out another share"
+        )));
     }
     let model = LabelModel::train(&kept, options)?;
     let mut evaluations = Vec::new();

@@ -25,7 +25,11 @@ pub(super) fn read_calibration(json: &Json) -> Result<Calibration, String> {
     let mut too_few = BTreeMap::new();
     for (name, count) in members("too_few")?.iter() {
         let shortage = read_shortage(count).filter(ExampleShortage::is_short);
-        let wrong = || format!("`too_few`: `{name}` must have its `fitted` and `checked` examples, too few of them");
+        let wrong = || {
+            format!(
+                "`too_few`: `{name}` must have its `fitted` and `checked` examples and its `sessions`, too few of them"
+            )
+        };
         if facts.contains_key(name) {
             return Err(format!("`{name}` is among `facts` and among `too_few`"));
         }
@@ -163,7 +167,8 @@ fn read_shortage(json: &Json) -> Option<ExampleShortage> {
         [positives, negatives] => as_whole(positives).zip(as_whole(negatives)),
         _ => None,
     };
-    Some(ExampleShortage { fitted: pair("fitted")?, checked: pair("checked")? })
+    let sessions = as_whole(json.get("sessions")?)?;
+    Some(ExampleShortage { fitted: pair("fitted")?, checked: pair("checked")?, sessions })
 }
 
 fn list<'a>(json: &'a Json, key: &str) -> Result<&'a [Json], String> {
