@@ -17,6 +17,9 @@ const ANTHROPIC_BLOCKS: [&str; 5] = ["tool_use", "tool_result", "thinking", "red
 /// The fact that a model declined to answer.
 pub(super) const REFUSAL: &str = "refusal";
 
+/// The kind of a call that a person is asked about before it is made.
+pub(super) const APPROVAL_REQUEST: &str = "approval_request";
+
 /// Whether a value is a chat message: it has a role and content or calls.
 pub(super) fn is_message(value: &Json) -> bool {
     let said = ["content", "tool_calls", "function_call", "refusal"].iter().any(|key| value.get(key).is_some());

@@ -21,7 +21,7 @@ use super::{DecodedEvents, Decoder, LogRecord, envelope, unknown_record};
 pub(super) use lictor_event::read_time;
 use lictor_event::{Event, Kind, find_history_time, find_time};
 use lictor_json::{Json, Text};
-pub(super) use reading::{Part, Reading, tool_result};
+pub(super) use reading::{Part, Reading, WaitingCall, tool_result};
 
 /// A format whose records are messages, or hold lists of them.
 pub(super) trait MessageLog: Default + Send {
@@ -111,6 +111,7 @@ pub(super) struct MessageLogDecoder<L> {
 struct MessageThread {
     pairing: CallPairing,
     call_ids: HashMap<Text, Text>,
+    waiting: HashMap<Text, WaitingCall>,
     awaits_answer: bool,
     opener: Option<Text>,
     instructions: Option<Text>,
@@ -166,8 +167,8 @@ impl<L: MessageLog> MessageLogDecoder<L> {
             true => MessageThread::default(),
             false => self.threads.remove(&self.conversations.current()).unwrap_or_default(),
         };
-        let MessageThread { mut pairing, call_ids, awaits_answer, opener, instructions } = thread;
-        let mut reading = Reading { call_ids, awaits_answer, opener, instructions, ..Reading::default() };
+        let MessageThread { mut pairing, call_ids, waiting, awaits_answer, opener, instructions } = thread;
+        let mut reading = Reading { call_ids, waiting, awaits_answer, opener, instructions, ..Reading::default() };
         if let Some(instructions) = turn.instructions {
             reading.push_instructions(instructions);
         }
@@ -176,7 +177,7 @@ impl<L: MessageLog> MessageLogDecoder<L> {
             L::read_message(message, &mut reading);
         }
         out.faults.extend(reading.unread.iter().map(|shape| unknown_record::describe_part(record, shape)));
-        let Reading { call_ids, awaits_answer, opener, instructions, mut events, .. } = reading;
+        let Reading { call_ids, waiting, awaits_answer, opener, instructions, mut events, .. } = reading;
         if turn.is_stream {
             let (pieces, _) = self.pieces.get_or_insert_with(|| (Vec::new(), stamp.clone()));
             pieces.append(&mut events);
@@ -190,7 +191,7 @@ impl<L: MessageLog> MessageLogDecoder<L> {
             true => self.conversations.take_request(request, &stamp, out),
             false => self.conversations.append(request.events, &stamp, out),
         }
-        let thread = MessageThread { pairing, call_ids, awaits_answer, opener, instructions };
+        let thread = MessageThread { pairing, call_ids, waiting, awaits_answer, opener, instructions };
         self.threads.insert(self.conversations.current(), thread);
     }
 

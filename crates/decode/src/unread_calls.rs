@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
+use super::chat::APPROVAL_REQUEST;
 use super::{DecodedEvents, Decoder, Fault};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, Source};
@@ -145,7 +146,12 @@ impl UnreadCallChecker {
 
     /// Remembers the calls among events.
     fn remember(&mut self, events: &[Event]) {
-        for event in events.iter().filter(|event| matches!(event.kind, Kind::ToolCall | Kind::Handoff)) {
+        let is_call = |event: &&Event| match &event.kind {
+            Kind::ToolCall | Kind::Handoff => true,
+            // A call that a person denies is made by no other event.
+            kind => kind.name() == APPROVAL_REQUEST,
+        };
+        for event in events.iter().filter(is_call) {
             self.ids.extend(event.id.as_deref().map(|id| self.hasher.hash_one(id)));
             self.names.extend(event.tool.as_deref().map(|name| self.hasher.hash_one(name)));
         }

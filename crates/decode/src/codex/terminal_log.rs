@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::DecodedEvents;
 use crate::attributes::parse_embedded;
+use crate::chat::APPROVAL_REQUEST;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
 
@@ -115,7 +116,7 @@ impl TerminalLog {
             }
             "shutdown_complete" => out.events.push(Event::new(Kind::SessionEnd)),
             "exec_approval_request" | "apply_patch_approval_request" | "request_permissions" => {
-                let mut event = Event { id, ..Event::new(Kind::Other(Text::from("approval_request"))) };
+                let mut event = Event { id, ..Event::new(Kind::Other(Text::from(APPROVAL_REQUEST))) };
                 event.tool = Some(Text::from(if sort == "exec_approval_request" { "shell" } else { "apply_patch" }));
                 event.args =
                     Some(Arguments::Value(pick_members(payload, &["command", "cwd", "changes", "permissions"])));

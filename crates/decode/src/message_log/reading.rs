@@ -37,6 +37,13 @@ impl Part {
     }
 }
 
+/// A call that a person is asked about before it is made.
+#[derive(Debug)]
+pub(crate) enum WaitingCall {
+    Open(Event),
+    Denied,
+}
+
 /// The events of messages, and the parts that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
@@ -46,6 +53,8 @@ pub(crate) struct Reading {
     pub(crate) time: Option<Time>,
     /// Other ids under which the log knows a call, each with the id of the call.
     pub(crate) call_ids: HashMap<Text, Text>,
+    /// The calls that a person is asked about, by their ids.
+    pub(crate) waiting: HashMap<Text, WaitingCall>,
     /// Whether the agent acted in the message before, so that the next message of the user is the answer.
     pub(crate) awaits_answer: bool,
     /// Who wrote the first message, in logs whose roles depend on the writer.
@@ -91,7 +100,7 @@ impl Reading {
     }
 
     /// Adds the events of a content: a text, or parts whose meaning `read` knows.
-    pub(crate) fn push_content(&mut self, speaker: Kind, content: &Json, read: impl Fn(&Json) -> Part) {
+    pub(crate) fn push_content(&mut self, speaker: Kind, content: &Json, mut read: impl FnMut(&Json) -> Part) {
         let joint = if speaker == Kind::AssistantMessage { "" } else { "\n" };
         let mut open = Content::default();
         let first = self.events.len();

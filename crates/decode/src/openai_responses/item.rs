@@ -3,7 +3,7 @@
 //! Every tool has its own type of item, and new ones appear often, but they are built alike: `…_call` is a call, and
 //! `…_call_output` an answer to one. Tools that the vendor runs may hold the answer within the call.
 
-use crate::chat::{self, copy_server, message_event, tool_call, tool_call_of_text};
+use crate::chat::{self, APPROVAL_REQUEST, copy_server, message_event, tool_call, tool_call_of_text};
 use crate::content::Content;
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{Json, Object, Text};
@@ -84,7 +84,7 @@ fn read_definitions(item: &Json) -> Event {
 
 fn read_approval_request(item: &Json) -> Event {
     let mut event = tool_call(item.text("id"), item.text("name"), item.get("arguments"));
-    event.kind = Kind::Other("approval_request".into());
+    event.kind = Kind::Other(APPROVAL_REQUEST.into());
     copy_server(item, "server_label", &mut event);
     event
 }

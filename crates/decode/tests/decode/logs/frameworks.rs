@@ -13,7 +13,7 @@ use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
 
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
-const CASES: [(&str, usize, &str, usize); 64] = [
+const CASES: [(&str, usize, &str, usize); 67] = [
     ("adk/events.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("adk/old.evalset.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/old.test.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
@@ -172,11 +172,34 @@ const CASES: [(&str, usize, &str, usize); 64] = [
         0,
     ),
     ("swe-agent/steps.traj", 1, "assistant_message=2 session_start=1 tool_call=2 tool_result=2", 0),
-    ("vercel/from_ui.json", 1, "approval=1 assistant_message=2 tool_call=4 tool_result=3 user_message=1", 0),
+    (
+        "vercel/from_ui.json",
+        1,
+        "approval=1 approval_request=1 assistant_message=2 tool_call=4 tool_result=3 user_message=1",
+        0,
+    ),
     ("vercel/model.json", 1, "assistant_message=2 system_message=1 tool_call=2 tool_result=2 user_message=1", 0),
+    (
+        "vercel/model_approvals.jsonl",
+        2,
+        "approval=1 approval_request=2 assistant_message=2 denial=1 tool_call=7 tool_result=7 user_message=2",
+        0,
+    ),
     ("vercel/requests.jsonl", 1, "assistant_message=2 system_message=1 tool_call=2 tool_result=2 user_message=2", 0),
     ("vercel/rows.jsonl", 2, "tool_call=1 tool_result=1 user_message=2", 1),
-    ("vercel/ui.json", 1, "approval=1 assistant_message=3 tool_call=4 tool_result=3 user_message=1", 0),
+    (
+        "vercel/ui.json",
+        1,
+        "approval=1 approval_request=1 assistant_message=3 tool_call=4 tool_result=3 user_message=1",
+        0,
+    ),
+    (
+        "vercel/ui_approvals.jsonl",
+        2,
+        "approval=1 approval_request=2 assistant_message=2 denial=1 tool_call=7 tool_result=7 user_message=2",
+        0,
+    ),
+    ("vercel/ui_steps.jsonl", 3, "assistant_message=3 tool_call=6 tool_result=6 user_message=3", 0),
     ("vercel/ui_v4.json", 1, "assistant_message=1 tool_call=1 tool_result=1 user_message=1", 0),
 ];
 
@@ -188,16 +211,22 @@ fn decode_file(file: &Path) -> (Format, DecodedEvents) {
 
 /// Complains about an answer that has not the id and the tool of a call before it, or of one that was answered.
 fn check_pairs(name: &str, out: &DecodedEvents) {
-    let mut open = BTreeSet::new();
+    let (mut open, mut asked) = (BTreeSet::new(), BTreeSet::new());
     for event in &out.events {
         let pair = (event.session.clone(), event.id.clone(), event.tool.clone());
         match event.kind {
             Kind::ToolCall => {
+                asked.remove(&pair);
                 assert!(event.id.is_some() && event.tool.is_some(), "{name}: {event:?}");
                 assert!(open.insert(pair), "{name}: two calls have one id: {event:?}");
             }
             Kind::ToolResult => assert!(open.remove(&pair), "{name}: answers no open call: {event:?}"),
-            Kind::Approval | Kind::Denial => assert!(open.contains(&pair), "{name}: decides on no call: {event:?}"),
+            Kind::Approval | Kind::Denial => {
+                assert!(open.contains(&pair) || asked.contains(&pair), "{name}: decides on no call: {event:?}")
+            }
+            _ if event.kind.name() == "approval_request" => {
+                assert!(asked.insert(pair), "{name}: asks twice: {event:?}")
+            }
             _ => {}
         }
     }
