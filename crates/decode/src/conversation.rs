@@ -229,6 +229,16 @@ impl Conversations {
         self.current
     }
 
+    /// Returns to a conversation.
+    pub(super) fn enter(&mut self, index: usize) {
+        self.current = index;
+    }
+
+    /// Begins a conversation that the log does not name.
+    pub(super) fn begin_unnamed(&mut self, stamp: &Stamp) {
+        self.current = self.begin(None, &stamp.source);
+    }
+
     /// Returns to the conversation of a named session, or begins it.
     pub(super) fn enter_session(&mut self, session: &str, stamp: &Stamp) {
         self.current = match self.named.get(session) {

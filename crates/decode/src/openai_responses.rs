@@ -4,6 +4,7 @@
 //! and then all of it is new.
 
 mod item;
+mod response_chains;
 mod response_stream;
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use item::is_item;
 pub(super) use item::read_item;
 use lictor_event::{Event, Kind, find_time};
 use lictor_json::{Json, Text};
+use response_chains::{ChainPlace, ResponseChains};
 pub use response_stream::Piece;
 use response_stream::ResponseStream;
 
@@ -66,11 +68,10 @@ fn is_request(value: &Json) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct OpenaiResponsesDecoder {
     log: ExchangeLog,
-    /// The conversation of each response.
-    responses: HashMap<Text, usize>,
     /// The events of each item that has an id, for requests that refer to it.
     items: HashMap<Text, Vec<Event>>,
     stream: Option<ResponseStream>,
+    chains: ResponseChains,
 }
 
 impl Decoder for OpenaiResponsesDecoder {
@@ -80,6 +81,7 @@ impl Decoder for OpenaiResponsesDecoder {
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         exchange_log::finish(self, out);
+        out.faults.extend(self.chains.take_fault());
     }
 }
 
@@ -111,6 +113,9 @@ impl ExchangeDecoder for OpenaiResponsesDecoder {
             return self.take_streamed(value, record, out);
         }
         self.end_stream(out);
+        if !is_response(value) {
+            self.chains.note_other();
+        }
         if let Some(items) = value.as_array() {
             let events = self.read_items(items, record, out);
             let request = Request { session: session.map(Text::from), definitions: None, events };
@@ -123,7 +128,7 @@ impl ExchangeDecoder for OpenaiResponsesDecoder {
             self.log.conversations.enter_session(session, stamp);
         }
         if is_response(value) {
-            let index = self.log.conversations.current();
+            let index = self.find_conversation(value, session, record, stamp);
             self.take_response(value, index, Vec::new(), stamp, record, out);
         } else if let Some(events) = self.read_item(value) {
             self.log.conversations.append(events, stamp, out);
@@ -163,9 +168,9 @@ impl OpenaiResponsesDecoder {
         let definitions = value.get("tools").cloned();
         // The history that the service keeps is not sent again.
         let previous = value.text("previous_response_id");
-        let kept = match (previous.and_then(|id| self.responses.get(id).copied()), session) {
+        let kept = match (previous.and_then(|id| self.chains.find(id)), session) {
             (Some(index), None) => Some(index),
-            _ => find_conversation(value).or(session.filter(|_| previous.is_some())).map(|name| {
+            _ => name_conversation(value).or(session.filter(|_| previous.is_some())).map(|name| {
                 self.log.conversations.enter_session(name, stamp);
                 self.log.conversations.current()
             }),
@@ -181,6 +186,27 @@ impl OpenaiResponsesDecoder {
         );
     }
 
+    /// Returns the conversation of a response: that of the response before it, else the one of the last request.
+    fn find_conversation(
+        &mut self,
+        response: &Json,
+        session: Option<&str>,
+        record: &LogRecord,
+        stamp: &Stamp,
+    ) -> usize {
+        let conversations = &mut self.log.conversations;
+        match self.chains.take_response(response, session.is_some(), record) {
+            ChainPlace::Known(index) => conversations.enter(index),
+            ChainPlace::New => conversations.begin_unnamed(stamp),
+            ChainPlace::Current => {}
+        }
+        let index = conversations.current();
+        if let Some(previous) = response.text("previous_response_id") {
+            self.chains.add(previous, index);
+        }
+        index
+    }
+
     /// Takes a response. Streamed items fill in for those that it lacks.
     fn take_response(
         &mut self,
@@ -192,7 +218,7 @@ impl OpenaiResponsesDecoder {
         out: &mut DecodedEvents,
     ) {
         if let Some(id) = value.text("id") {
-            self.responses.insert(id.into(), index);
+            self.chains.add(id, index);
         }
         let told: Vec<Event> = read_instructions(value).into_iter().collect();
         self.log.conversations.take_repeated(index, told, value.get("tools"), stamp, out);
@@ -216,7 +242,9 @@ impl OpenaiResponsesDecoder {
         match value.text("type").unwrap_or_default() {
             "response.created" => {
                 self.end_stream(out);
-                self.stream = Some(ResponseStream::new(self.log.conversations.current(), &stamp));
+                let response = value.get("response").unwrap_or(&Json::Null);
+                let index = self.find_conversation(response, None, record, &stamp);
+                self.stream = Some(ResponseStream::new(index, &stamp));
             }
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {
                 let (index, items, mut stamp) = match self.stream.take() {
@@ -285,7 +313,7 @@ fn read_instructions(value: &Json) -> Option<Event> {
 }
 
 /// Returns the conversation that the service keeps.
-fn find_conversation(value: &Json) -> Option<&str> {
+fn name_conversation(value: &Json) -> Option<&str> {
     let conversation = value.get("conversation")?;
     conversation.as_str().or_else(|| conversation.text("id"))
 }

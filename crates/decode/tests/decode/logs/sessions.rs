@@ -304,3 +304,43 @@ fn same_instructions_in_langchain_data_are_a_fault() {
     let decoded = decode(None, Format::Langchain, &lines);
     assert_eq!(decoded.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), ["decode.no_session"]);
 }
+
+fn response(id: &str, previous: &str, tool: &str) -> String {
+    let call = format!(r#"{{"type":"function_call","call_id":"{id}-c","name":"{tool}","arguments":"{{}}"}}"#);
+    format!(r#"{{"id":"{id}","object":"response","previous_response_id":{previous},"output":[{call}]}}"#)
+}
+
+#[test]
+fn response_chains_separate_sessions_without_requests() {
+    let lines = [
+        response("a1", "null", "find"),
+        response("b1", "null", "find"),
+        response("a2", "\"a1\"", "pay"),
+        response("b2", "\"b1\"", "pay"),
+        response("z9", "\"z8\"", "pay"),
+        response("b3", "\"b2\"", "mail"),
+        response("z10", "\"z9\"", "mail"),
+    ];
+    let decoded = decode(None, Format::OpenaiResponses, &lines.each_ref().map(String::as_str));
+    let second = "chat.jsonl#2";
+    assert_eq!(sessions(&decoded), ["-", second, "-", second, "chat.jsonl#3", second, "chat.jsonl#3"]);
+    assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+}
+
+#[test]
+fn response_after_request_continues_its_conversation() {
+    let item = r#"{"type":"function_call_output","call_id":"a1-c","output":"1"}"#.to_owned();
+    let lines = [response("a1", "null", "find"), item, response("a2", "null", "pay")];
+    let decoded = decode(None, Format::OpenaiResponses, &lines.each_ref().map(String::as_str));
+    assert_eq!(sessions(&decoded), ["-", "-", "-"]);
+    assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+}
+
+#[test]
+fn responses_without_links_and_requests_are_reported() {
+    let lines = [response("a1", "null", "find"), response("a2", "null", "pay"), response("a3", "null", "pay")];
+    let decoded = decode(None, Format::OpenaiResponses, &lines.each_ref().map(String::as_str));
+    assert_eq!(sessions(&decoded), ["-", "chat.jsonl#2", "chat.jsonl#3"]);
+    let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
+    assert!(fault.code == "decode.no_session" && fault.message.starts_with("3 responses"), "{fault:?}");
+}
