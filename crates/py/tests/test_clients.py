@@ -47,6 +47,41 @@ def test_websockets_are_refused(shop: Policy) -> None:
     assert ".invalid" in str(client.with_options(timeout=3).websocket_base_url)
 
 
+def test_copies_with_own_http_client_are_guarded(shop: Policy) -> None:
+    with scripted_model(SCRIPT * 4) as model:
+        client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))
+        copies = [
+            client.with_options(http_client=openai.DefaultHttpxClient(timeout=9)),
+            client.copy(http_client=openai.DefaultHttpxClient()),
+            client.with_options(timeout=9).with_options(http_client=openai.DefaultHttpxClient()),
+            client.with_options(http_client=client._client),
+        ]
+        for number, copy in enumerate(copies):
+            asked: List[Any] = [{"role": "user", "content": f"Where is {number}?"}]
+            check(*chat_calls(copy.chat.completions.create(model="m", messages=asked).choices[0].message))
+    with scripted_model(SCRIPT) as model:
+        other = Guard(shop).wrap(anthropic.Anthropic(api_key="x", base_url=model.url))
+        own = other.with_options(http_client=anthropic.DefaultHttpxClient())
+        check(*message_calls(own.messages.create(model="m", max_tokens=9, messages=ASK)))
+
+
+def test_async_copies_with_own_http_client_are_guarded(shop: Policy) -> None:
+    async def run(url: str) -> Any:
+        client = Guard(shop).wrap(openai.AsyncOpenAI(api_key="x", base_url=f"{url}/v1"))
+        own = client.with_options(http_client=openai.DefaultAsyncHttpxClient())
+        return (await own.chat.completions.create(model="m", messages=ASK)).choices[0].message
+
+    async def run_messages(url: str) -> Any:
+        client = Guard(shop).wrap(anthropic.AsyncAnthropic(api_key="x", base_url=url))
+        own = client.copy(http_client=anthropic.DefaultAsyncHttpxClient())
+        return await own.messages.create(model="m", max_tokens=9, messages=ASK)
+
+    with scripted_model(SCRIPT) as model:
+        check(*chat_calls(asyncio.run(run(model.url))))
+    with scripted_model(SCRIPT) as model:
+        check(*message_calls(asyncio.run(run_messages(model.url))))
+
+
 def test_chat_streamed(shop: Policy) -> None:
     with scripted_model(SCRIPT) as model:
         client = Guard(shop).wrap(openai.OpenAI(api_key="x", base_url=f"{model.url}/v1"))

@@ -58,22 +58,9 @@ class ClientGuard(Protocol):
 def wrap(client: Any, guard: ClientGuard) -> Any:
     """Returns a copy of the client that uses the guard. Settings such as keys, retries and timeouts are kept."""
     inner = getattr(client, "_client", None)
-    library = next((base.__module__.split(".")[0] for base in type(inner).__mro__ if _is_http(base)), None)
-    if library is None or not hasattr(client, "with_options"):
+    if _http_library(inner) is None or not hasattr(client, "with_options"):
         raise TypeError(f"a client of openai or anthropic is wanted, not `{type(client).__name__}`")
-    http = importlib.import_module(library)
-    is_async = isinstance(inner, http.AsyncClient)
-    transport = transports(http)[is_async]
-    # Proxies and certificates are settings of the client's own transports, which the guarded ones call.
-    options = {name: getattr(inner, name) for name in ("auth", "cookies", "event_hooks", "headers", "timeout")}
-    mounts = {
-        pattern.pattern: None if mounted is None else transport(guard, mounted)
-        for pattern, mounted in getattr(inner, "_mounts", {}).items()
-    }
-    made = (http.AsyncClient if is_async else http.Client)(
-        transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
-    )
-    guarded = client.with_options(http_client=made)
+    guarded = _guard_copies(client.with_options(http_client=_guarded_http(inner, guard)), guard)
     # WebSockets bypass the transport: their address is invalid, also in copies of the client.
     if hasattr(guarded, "websocket_base_url"):
         guarded.websocket_base_url = "wss://sockets-pass-by-the-guard.invalid"
@@ -82,6 +69,48 @@ def wrap(client: Any, guard: ClientGuard) -> Any:
         if hasattr(resource, "connect"):
             resource.connect = _no_sockets
     return guarded
+
+
+def _guard_copies(client: Any, guard: ClientGuard) -> Any:
+    """Makes copies of a guarded client use the guard too, also with an HTTP client of their own. Returns the client."""
+    plain = client.with_options
+
+    @functools.wraps(plain)
+    def copied(**options: Any) -> Any:
+        if options.get("http_client") is not None:
+            options["http_client"] = _guarded_http(options["http_client"], guard)
+        return _guard_copies(plain(**options), guard)
+
+    for name in ("copy", "with_options"):
+        if hasattr(client, name):
+            setattr(client, name, copied)
+    return client
+
+
+def _guarded_http(inner: Any, guard: ClientGuard) -> Any:
+    """Returns an HTTP client with the settings of another one, whose requests and replies the guard decides on."""
+    library = _http_library(inner)
+    if library is None:
+        raise TypeError(f"an HTTP client of httpx is wanted, not `{type(inner).__name__}`")
+    http = importlib.import_module(library)
+    is_async = isinstance(inner, http.AsyncClient)
+    transport = transports(http)[is_async]
+    if isinstance(getattr(inner, "_transport", None), transport) and inner._transport.guard is guard:
+        return inner
+    # Proxies and certificates are settings of the client's own transports, which the guarded ones call.
+    options = {name: getattr(inner, name) for name in ("auth", "cookies", "event_hooks", "headers", "timeout")}
+    mounts = {
+        pattern.pattern: None if mounted is None else transport(guard, mounted)
+        for pattern, mounted in getattr(inner, "_mounts", {}).items()
+    }
+    return (http.AsyncClient if is_async else http.Client)(
+        transport=transport(guard, getattr(inner, "_transport", None)), mounts=mounts, follow_redirects=True, **options
+    )
+
+
+def _http_library(inner: Any) -> Optional[str]:
+    """Returns the name of the library of an HTTP client; none if it is no such client."""
+    return next((base.__module__.split(".")[0] for base in type(inner).__mro__ if _is_http(base)), None)
 
 
 def _no_sockets(*_: Any, **__: Any) -> Any:
