@@ -51,6 +51,9 @@ pub use view::late_line;
 /// The JSON Schema of the lines that a guard answers with.
 pub const SCHEMA: &str = include_str!("../schema/decision.schema.json");
 
+/// Who takes an approval back whose call is stopped all the same.
+const WITHDRAWN_BY: &str = "the policy";
+
 /// How many moments of a session are kept for witnesses: an endless session must not fill the memory.
 const MAX_SESSION_MOMENTS: usize = 20_000;
 
@@ -325,7 +328,12 @@ impl Decider {
         decision.claimed_time = claimed_time;
         let is_answer = matches!(decision.event.kind, Kind::Approval | Kind::Denial) && decision.action.takes_effect();
         if is_answer && let Some(pending) = guarded.answered(&decision.event) {
-            settled.push(self.settle(guarded, pending, &decision.event, context));
+            let outcome = self.settle(guarded, pending, &decision.event, context);
+            let is_unused = decision.event.kind == Kind::Approval && !outcome.action.takes_effect();
+            settled.push(outcome);
+            if is_unused {
+                settled.push(self.withdraw(guarded, &decision.event, context));
+            }
         }
         decision.settled = settled;
         decision.gap = gap;
@@ -489,6 +497,14 @@ impl Decider {
         decision.settles = Some(pending.id);
         decision.answered_by = named.map(Into::into);
         decision
+    }
+
+    /// Takes an approval back whose call is stopped all the same: another call with the same id must not use it.
+    fn withdraw(&mut self, guarded: &mut GuardedSession, approval: &Event, context: DecideContext<'_>) -> Decision {
+        let mut denial = Event::new(Kind::Denial);
+        (denial.session, denial.time, denial.id) = (approval.session.clone(), approval.time, approval.id.clone());
+        denial.more.insert("by", WITHDRAWN_BY);
+        self.judged(guarded, denial, context)
     }
 }
 

@@ -9,7 +9,7 @@ use jsonschema::Validator;
 use lictor_audit::{AuditOptions, sessions};
 use lictor_decode::Format;
 use lictor_decode::input::Input;
-use lictor_event::Event;
+use lictor_event::{Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{
     Action, Capabilities, Cause, Decision, Guard, GuardOptions, Refusal, SavedGuardSession, SavedMoments, late_line,
@@ -583,6 +583,74 @@ fn approval_answers_one_call_only() {
     // The model may choose the id that we would generate.
     let asked = decisions(&mut guard(policy), &(pay("\"id\":\"ask-1\",", 900_000) + &pay("", 900)));
     assert_ne!(asked[0].approval_id, asked[1].approval_id);
+}
+
+/// Some servers number their calls alike in every reply.
+#[test]
+fn approval_by_id_covers_next_call_only() {
+    for (uses, delete) in [
+        ("agent-safety/irreversible-needs-approval", r#""tool":"delete_file","args":{"path":"NAME"}"#),
+        ("coding-agent/destructive-needs-approval", r#""tool":"Bash","args":{"command":"rm -rf NAME"}"#),
+    ] {
+        let mut guard = guard(&format!("{{lictor: 1, name: p, uses: [{uses}]}}"));
+        let call = |second: u32, name: &str| {
+            let time = format!("2026-05-01T10:00:{second:02}Z");
+            format!(
+                "{{\"time\":\"{time}\",\"kind\":\"tool_call\",\"id\":\"call_1\",{}}}\n",
+                delete.replace("NAME", name)
+            )
+        };
+        let lines = call(0, "src")
+            + "{\"time\":\"2026-05-01T10:00:01Z\",\"kind\":\"approval\",\"id\":\"call_1\",\"by\":\"ann\"}\n"
+            + &call(2, "lib")
+            + &call(3, "src");
+        let decided = decisions(&mut guard, &lines);
+        assert_eq!(actions(&decided), [Action::Ask, Action::Forward, Action::Ask, Action::Ask], "{uses}");
+        assert_eq!(decided[1].settled[0].action, Action::Forward, "{uses}");
+        assert!(decided[1].settled[0].objections.is_empty(), "the approval excuses the call that it is for: {uses}");
+    }
+}
+
+#[test]
+fn approval_of_stopped_call_frees_no_other() {
+    let policy = "{lictor: 1, name: p, uses: [agent-safety/irreversible-needs-approval], \
+                  properties: [{id: frozen, formula: 'always (tool_call(\"delete_file\") -> !once tool_call(\"freeze\"))', \
+                  respond: block}]}";
+    let mut guard = guard(policy);
+    let decided = decisions(
+        &mut guard,
+        r#"{"time":0,"kind":"tool_call","id":"call_1","tool":"delete_file","args":{}}
+{"time":1,"kind":"tool_call","id":"f","tool":"freeze","args":{}}
+{"time":2,"kind":"approval","id":"call_1","by":"ann"}
+{"time":3,"kind":"tool_call","id":"call_1","tool":"drop_database","args":{}}"#,
+    );
+    let outcome: Vec<Action> = decided[2].settled.iter().map(|settled| settled.action).collect();
+    assert_eq!(outcome, [Action::Block, Action::Forward], "the call is stopped, and the approval is taken back");
+    assert_eq!(decided[2].settled[1].event.kind, Kind::Denial);
+    assert_eq!(decided[3].action, Action::Ask, "{}", decided[3].line());
+}
+
+#[test]
+fn result_answers_latest_call_of_its_id() {
+    let policy = "{lictor: 1, name: p, properties: [{id: look-first, \
+                  formula: 'always (tool_call(\"ship\") -> once tool_result(\"look_up\"))', respond: block}]}";
+    let event = |kind: &str, id: u32, tool: &str| {
+        let tool = if tool.is_empty() { String::new() } else { format!(",\"tool\":\"{tool}\"") };
+        format!("{{\"kind\":\"{kind}\",\"id\":\"{id}\"{tool},\"args\":{{}},\"text\":\"x\"}}\n")
+    };
+    let (call, result) =
+        (|id: u32, tool: &str| event("tool_call", id, tool), |tool: &str| event("tool_result", 1, tool));
+    for (lines, may_ship) in [
+        (call(1, "look_up") + &call(1, "other") + &result(""), false),
+        (call(1, "other") + &call(1, "look_up") + &result(""), true),
+        (call(1, "look_up") + &call(1, "other") + &result("look_up"), true),
+        (call(1, "look_up") + &call(1, "other") + &result("") + &result(""), true),
+        (call(1, "look_up") + &result(""), true),
+    ] {
+        let decided = decisions(&mut guard(policy), &(lines.clone() + &call(2, "ship")));
+        let wanted = if may_ship { Action::Forward } else { Action::Block };
+        assert_eq!(decided.last().unwrap().action, wanted, "{lines}");
+    }
 }
 
 #[test]

@@ -148,13 +148,17 @@ impl Context {
         &self.whose
     }
 
-    /// Returns the index of the open call that an event answers.
+    /// Returns the index of the open call that an event answers. Of several calls with one id it is the latest: an earlier
+    /// one that was never answered must not count as answered by the result of another tool. A result that names its
+    /// tool answers a call of that tool, if there is one.
     pub(super) fn answered_by(&self, event: &Event) -> Option<usize> {
         if event.kind != Kind::ToolResult {
             return None;
         }
         let id = event.id.as_ref()?;
-        self.open.iter().position(|(open, _)| open == id)
+        let of_tool = |call: &AnsweredCall| event.tool.as_ref().is_none_or(|tool| *tool == call.tool);
+        let named = self.open.iter().rposition(|(open, call)| open == id && of_tool(call));
+        named.or_else(|| self.open.iter().rposition(|(open, _)| open == id))
     }
 
     /// Returns the tool whose call a result answers.
