@@ -82,7 +82,7 @@ impl Life {
                     (state.stream.push(&bytes), None)
                 }
                 StepResult::End => (state.stream.end(), Some(false)),
-                StepResult::Cut => (state.stream.end(), Some(true)),
+                StepResult::Cut => (state.stream.cut(), Some(true)),
                 other => return Err(unexpected(&other)),
             };
             state.actions.extend(actions);

@@ -147,6 +147,13 @@ impl Stream {
         self.advance()
     }
 
+    /// Takes note that the connection broke: an event that had begun is dropped, as its rest is lost. Otherwise like
+    /// [`end`](Stream::end).
+    pub fn cut(&mut self) -> Vec<StreamAction> {
+        drop(self.framer.finish());
+        self.end()
+    }
+
     /// Answers [`StreamAction::Judge`]. Text that was sent cannot be changed or denied any more; the rest can.
     pub fn rule(&mut self, ruling: Ruling) -> Vec<StreamAction> {
         if let Some(Question::Judge(unit)) = self.question {

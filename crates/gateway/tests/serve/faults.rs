@@ -59,6 +59,27 @@ async fn stream_cut_by_upstream_is_judged_as_truncated() {
     }
 }
 
+/// The rest of the event is lost: that is no fault of its content.
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_cut_within_event_is_truncated() {
+    for api in Api::ALL {
+        let model = Model::start(move |_| {
+            let mut events = stream(api, &[text("Hello there, friend"), call("c1", "look", json!({"what": "x"}))], 4);
+            let place = events.len() - 4;
+            let torn = events[place][..events[place].len() / 2].to_owned();
+            events.truncate(place);
+            events.push(torn);
+            Play { ends: Ends::Cut, ..Play::stream(&events) }
+        })
+        .await;
+        let world = plan(&model, POLICY).start().await;
+        let got = world.post(path(api), "s", &request(api, "hi", true)).await;
+        assert!(!got.is_whole, "{api:?}: {}", got.text());
+        assert!(got.text().contains("Hell") && !got.text().contains("error"), "{api:?}: {}", got.text());
+        assert_eq!(exchange(world).await["outcome"], "truncated", "{api:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn upstream_unreachable_or_slow_gives_vendor_error() {
     for api in Api::ALL {
