@@ -228,11 +228,12 @@ impl HttpExchange {
         }
         let path = self.head.uri.path();
         let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
-        if (!is_plain(path) || is_near) && config.shadow {
+        let is_plain = is_plain(self.head.method.as_str(), path);
+        if (!is_plain || is_near) && config.shadow {
             self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
             return Ok(Destination::Unjudged(None));
         }
-        if !is_plain(path) || is_near {
+        if !is_plain || is_near {
             let message = "path is not normalized: remove `..`, `//`, unneeded percent-encoding and capital letters";
             return Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(400, "route.path", message)));
         }

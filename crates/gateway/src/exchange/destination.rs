@@ -20,8 +20,25 @@ pub(super) fn find_destination(method: &str, path: &str) -> Destination {
     }
 }
 
-/// Whether a path is normalized. The upstream may read another path differently, which would bypass judging.
-pub(super) fn is_plain(path: &str) -> bool {
+/// Whether the path of a request is normalized. The upstream may read another path differently, which would bypass judging.
+/// Vendors' libraries encode the slash of a model's name (`org/model`), which may be in a request for this model.
+pub(super) fn is_plain(method: &str, path: &str) -> bool {
+    match split_model_name(method, path) {
+        Some((before, parts)) => {
+            is_plain_path(before) && parts.iter().all(|part| !part.is_empty() && is_plain_path(part))
+        }
+        None => is_plain_path(path),
+    }
+}
+
+/// Returns the path before the name of a model, and the parts of the name, if the request is for one model.
+fn split_model_name<'a>(method: &str, path: &'a str) -> Option<(&'a str, Vec<String>)> {
+    let (before, name) = path.rsplit_once('/')?;
+    let is_for_model = before.ends_with("/models") && matches!(Api::route(method, path), Route::Harmless(_));
+    is_for_model.then(|| (before, name.to_ascii_lowercase().split("%2f").map(str::to_owned).collect()))
+}
+
+fn is_plain_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
     let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
@@ -64,5 +81,29 @@ impl Destination {
             Destination::Unjudged(Some(_)) => RouteLabel::Models,
             Destination::Unjudged(None) | Destination::Unknown => RouteLabel::Unjudged,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_name_may_have_encoded_slash() {
+        assert!(is_plain("GET", "/v1/models/meta-llama%2FLlama-3"));
+        assert!(is_plain("GET", "/v1/models/meta-llama%2fLlama-3"));
+        for odd in [
+            "/v1/models/..%2Fresponses%2Fresp_1",
+            "/v1/models/a%2F%2E%2E%2Fresponses",
+            "/v1/models/%2Fresponses",
+            "/v1/models/a%2F%2Fb",
+            "/v1/models/a%2F",
+            "/v1/models/a%5Cb",
+            "/v1/x%2Fmodels/a",
+            "/v1/chat%2Fcompletions",
+        ] {
+            assert!(!is_plain("GET", odd), "{odd}");
+        }
+        assert!(!is_plain("POST", "/v1/models/meta-llama%2FLlama-3"), "no such request is known");
     }
 }
