@@ -31,6 +31,8 @@ pub struct LocalExchange {
     choice: SessionChoice,
     /// The name of the session, as soon as the request is read.
     session: Option<String>,
+    /// The principal for which the agent acts, if the request names one.
+    principal: Option<String>,
     /// Whether the session of the reply is remembered.
     is_linked: bool,
     options: ExchangeOptions,
@@ -82,6 +84,7 @@ impl LocalExchange {
             id,
             choice: session.into(),
             session: None,
+            principal: None,
             is_linked: false,
             options,
             exchange: None,
@@ -243,7 +246,7 @@ impl LocalExchange {
     fn link_response(&mut self, sessions: &mut LocalSessions) {
         let id = self.exchange.as_ref().filter(|_| self.api == Api::Responses && !self.is_linked);
         if let (Some(id), Some(session)) = (id.and_then(Exchange::reply_id), &self.session) {
-            sessions.link_response(id, session);
+            sessions.link_response(&id, self.principal.as_deref(), session);
             self.is_linked = true;
         }
     }
@@ -260,7 +263,8 @@ impl LocalExchange {
             ExchangeStep::Identify(hints) => {
                 let session = sessions.identify(&self.choice, &hints);
                 self.session = Some(session.clone());
-                StepResult::Identity { session, principal: hints.user.as_ref().map(ToString::to_string) }
+                self.principal = hints.user.as_ref().map(ToString::to_string);
+                StepResult::Identity { session, principal: self.principal.clone() }
             }
             ExchangeStep::Load { .. } => StepResult::Memory(sessions.session(&name).load(decider.now())),
             ExchangeStep::Decide(question) => self.decide(sessions.session(&name), decider, *question)?,

@@ -151,7 +151,7 @@ impl LocalSessions {
             return id;
         }
         let previous = hints.previous_response.as_deref();
-        if let Some(session) = previous.and_then(|id| self.responses.session(id)) {
+        if let Some(session) = previous.and_then(|id| self.responses.session(id, hints.user.as_deref())) {
             return session;
         }
         let Some(key) = conversation_key(hints) else { return own.to_owned() };
@@ -166,8 +166,8 @@ impl LocalSessions {
     }
 
     /// Remembers the session of a response.
-    pub(super) fn link_response(&self, response: String, session: &str) {
-        self.responses.add(response, session);
+    pub(super) fn link_response(&self, response: &str, principal: Option<&str>, session: &str) {
+        self.responses.add(response, principal, session);
     }
 
     pub(super) fn session(&mut self, name: &str) -> &mut LocalSession {
@@ -180,7 +180,7 @@ fn conversation_key(hints: &SessionHints) -> Option<String> {
     // The user tells two conversations apart that begin alike.
     let user = hints.user.as_deref();
     if let Some(previous) = &hints.previous_response {
-        return Some(format!("previous/{previous}"));
+        return Some(format!("previous/{previous}/{}", user.unwrap_or_default()));
     }
     match (&hints.opening, user) {
         (Some(opening), user) => Some(format!("opening/{}/{}", to_hex(opening), user.unwrap_or_default())),

@@ -116,7 +116,7 @@ impl HttpExchange {
     /// Remembers the session of the response before the client can continue it.
     fn link_response(&self, driver: &mut Driver, id: Option<String>) {
         if let Some(id) = id.filter(|_| !driver.is_linked) {
-            self.gateway.continuations.add(self.response_key(&id), &driver.session);
+            self.gateway.continuations.add(&self.response_key(&id), self.caller.principal.as_deref(), &driver.session);
             driver.is_linked = true;
         }
     }
@@ -285,9 +285,10 @@ impl HttpExchange {
         let id = hints.session_id();
         let sources = &self.gateway.config.session_from;
         let mut session = self.gateway.namer.session(&self.caller, &self.head.headers, id.as_deref(), hints, sources);
-        let previous = hints.previous_response.as_deref();
+        let principal = self.caller.principal.as_deref();
+        let find = |id: &str| self.gateway.continuations.session(&self.response_key(id), principal);
         if session.origin == Origin::Principal
-            && let Some(name) = previous.and_then(|id| self.gateway.continuations.session(&self.response_key(id)))
+            && let Some(name) = hints.previous_response.as_deref().and_then(find)
         {
             session = SessionKey { name, origin: Origin::Previous };
         }

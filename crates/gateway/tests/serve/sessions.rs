@@ -350,3 +350,20 @@ async fn continued_response_stays_in_its_session() {
     ];
     assert_eq!(calls_without_id(&bodies, pay).await, [1, 0, 1]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn continued_response_stays_with_its_principal() {
+    let pay = |number: usize| vec![call(&format!("c{number}"), "pay", json!({}))];
+    let next = |user: Option<&str>| {
+        let mut body = json!({"model": "m", "previous_response_id": "resp_0", "input": "Pay it."});
+        body["user"] = user.map_or(Value::Null, |user| json!(user));
+        (Api::Responses, body, TRACES[1])
+    };
+    let bodies = [
+        (Api::Responses, json!({"model": "m", "input": "Pay my bill.", "user": "ann"}), TRACES[0]),
+        next(Some("bob")),
+        next(Some("ann")),
+        next(None),
+    ];
+    assert_eq!(calls_without_id(&bodies, pay).await, [1, 1, 0, 0], "bob does not continue the session of ann");
+}
