@@ -2,6 +2,7 @@
 
 use lictor_event::content_hash::{hash_call, to_hex};
 use lictor_event::{Arguments, Event, parse_time, write_time};
+use lictor_json::Text;
 use lictor_judge::guard::{Decision, Preview};
 use lictor_logic::Time;
 use lictor_wire::Ruling;
@@ -75,6 +76,10 @@ pub struct Grant {
     /// call only because it is part of the trace since it was approved.
     #[serde(default)]
     pub excused: Vec<String>,
+    /// Those of `excused` that block the call, since it is part of the trace. The others only asked: if one of them blocks
+    /// the call by now, the policy has changed since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excused_blocks: Vec<String>,
     /// The time until which it is valid, as text.
     #[serde(default)]
     pub until: Option<String>,
@@ -96,21 +101,26 @@ impl Grant {
             call_id,
             rewritten,
             excused: Vec::new(),
+            excused_blocks: Vec::new(),
             until: None,
             approval_record,
         })
     }
 
-    /// Returns the grant with more properties excused: those that would object to the call right after its approval.
+    /// Returns the grant with more properties excused: those that would object to the call right after its approval, as
+    /// this preview says.
     #[must_use]
-    pub fn excusing<'a>(mut self, properties: impl IntoIterator<Item = &'a str>) -> Grant {
-        self.excused.extend(properties.into_iter().map(str::to_owned));
+    pub fn excusing(mut self, preview: &Preview) -> Grant {
+        self.excused.extend(preview.properties.iter().map(ToString::to_string));
+        self.excused_blocks.extend(preview.blocking.iter().map(ToString::to_string));
         self
     }
 
     /// Whether it excuses every objection that the call would meet now.
     pub(crate) fn covers(&self, preview: &Preview) -> bool {
-        preview.properties.iter().all(|property| self.excused.iter().any(|excused| excused == property.as_str()))
+        let is_among = |property: &Text, excused: &[String]| excused.iter().any(|excused| excused == property.as_str());
+        preview.properties.iter().all(|property| is_among(property, &self.excused))
+            && preview.blocking.iter().all(|property| is_among(property, &self.excused_blocks))
     }
 
     /// Whether it is not valid any more.
@@ -168,6 +178,7 @@ mod tests {
             call_id: None,
             rewritten: None,
             excused: Vec::new(),
+            excused_blocks: Vec::new(),
             until: Some("2026-05-01T00:00:10Z".into()),
             approval_record: None,
         };

@@ -225,6 +225,18 @@ impl SessionMemory {
         trim(&mut self.granted);
     }
 
+    /// Removes grants that were taken back, and returns whether there were any.
+    pub fn revoke(&mut self, is_revoked: impl Fn(&Grant) -> bool) -> bool {
+        let count = self.granted.len();
+        self.granted.retain(|grant| !is_revoked(grant));
+        self.granted.len() < count
+    }
+
+    /// Whether a grant is valid, by this condition.
+    pub fn has_grant(&self, now: Time, is_wanted: impl Fn(&Grant) -> bool) -> bool {
+        self.granted.iter().any(|grant| !grant.is_expired(now) && is_wanted(grant))
+    }
+
     /// Remembers a note for the model.
     pub fn note(&mut self, note: ModelNote) {
         self.notes.push(note);

@@ -141,7 +141,7 @@ fn text<'a>(body: &'a Json, key: &str) -> Result<&'a str, ErrorResponse> {
     found.ok_or_else(|| ErrorResponse::new(400, "control.shape", format!("`{key}` must be a non-empty string")))
 }
 
-/// Lists pending approvals, those after an id with `?after=ID`.
+/// Lists pending approvals, those after an id with `?after=ID`, and the allowed calls that were not made since.
 async fn list_approvals(gateway: &Gateway, query: Option<&str>) -> Result<Response<AnswerBody>, ErrorResponse> {
     let after = match query.map(|query| query.strip_prefix("after=")) {
         None => None,
@@ -156,6 +156,10 @@ async fn list_approvals(gateway: &Gateway, query: Option<&str>) -> Result<Respon
     if more > 0 {
         listed["more"] = json!(more);
     }
+    let allowed = WaitingCall::list_allowed(gateway).await?;
+    if !allowed.is_empty() {
+        listed["allowed"] = json!(allowed);
+    }
     Ok(error_response::value(200, &listed))
 }
 
@@ -165,10 +169,15 @@ async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response
     let allow = allow.ok_or_else(|| ErrorResponse::new(400, "control.shape", "`allow` must be true or false"))?;
     let unknown =
         || ErrorResponse::new(404, "approval.unknown", "nothing waits for approval under this id; it may have expired");
-    let waiting = WaitingCall::load(gateway, token).await?.ok_or_else(unknown)?;
-    match waiting.answer(gateway, token, by, allow).await? {
-        ApprovalOutcome::TooLate => Err(unknown()),
-        outcome => Ok(error_response::value(200, &json!({"id": token, "outcome": outcome.name()}))),
+    let outcome = match WaitingCall::load(gateway, token).await? {
+        Some(waiting) => Some(waiting.answer(gateway, token, by, allow).await?),
+        // An approval can be taken back as long as the call was not made.
+        None if !allow => WaitingCall::revoke(gateway, token, by).await?,
+        None => None,
+    };
+    match outcome.filter(|outcome| *outcome != ApprovalOutcome::TooLate) {
+        Some(outcome) => Ok(error_response::value(200, &json!({"id": token, "outcome": outcome.name()}))),
+        None => Err(unknown()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pending approvals in the store: any gateway over it may get the answer.
 
+mod allowed;
 mod rows;
 
 use std::sync::atomic::Ordering;
@@ -7,7 +8,7 @@ use std::sync::atomic::Ordering;
 use lictor_event::content_hash::to_hex;
 use lictor_event::{Event, Kind, parse_time};
 use lictor_exchange::{ApprovalRequest, Grant, SessionMemory, denial_note};
-use lictor_json::{Json, Text};
+use lictor_json::Json;
 use lictor_warden::DELIVERY;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,6 +36,8 @@ pub(crate) enum ApprovalOutcome {
     Denied,
     /// The call was allowed, but something else stops it now.
     StoppedAfterAll,
+    /// The call was allowed before, and the approval is taken back.
+    Revoked,
     /// The approval is unknown to the guard, or has expired.
     TooLate,
 }
@@ -46,6 +49,7 @@ impl ApprovalOutcome {
             ApprovalOutcome::Allowed => "allowed",
             ApprovalOutcome::Denied => "denied",
             ApprovalOutcome::StoppedAfterAll => "stopped",
+            ApprovalOutcome::Revoked => "revoked",
             ApprovalOutcome::TooLate => "expired",
         }
     }
@@ -86,19 +90,21 @@ impl WaitingCall {
     /// are deleted, and those of sessions that have ended.
     pub(crate) async fn list(gateway: &Gateway, after: Option<&str>) -> Result<(Vec<Value>, usize), Unavailable> {
         let page = WaitingCall::read_page(gateway, after.map(str::to_owned)).await?;
-        let shown = page.waiting.into_iter().map(|(id, waiting)| {
-            let WaitingCall { tenant, request } = waiting;
-            let ApprovalRequest { session, tool, args, until, properties, forecast, .. } = request;
-            let mut shown = json!({
-                "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
-                "properties": properties,
-            });
-            if let Some(forecast) = forecast {
-                shown["forecast"] = json!(forecast);
-            }
-            shown
+        Ok((page.waiting.iter().map(|(id, waiting)| waiting.show(id)).collect(), page.more))
+    }
+
+    /// Returns it as a reviewer sees it.
+    fn show(&self, id: &str) -> Value {
+        let WaitingCall { tenant, request } = self;
+        let ApprovalRequest { session, tool, args, until, properties, forecast, .. } = request;
+        let mut shown = json!({
+            "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
+            "properties": properties,
         });
-        Ok((shown.collect(), page.more))
+        if let Some(forecast) = forecast {
+            shown["forecast"] = json!(forecast);
+        }
+        shown
     }
 
     /// Deletes all approvals that have expired, and those of sessions that have ended. Counts the others.
@@ -107,6 +113,7 @@ impl WaitingCall {
         loop {
             let page = WaitingCall::read_page(gateway, last).await?;
             if page.more == 0 {
+                WaitingCall::list_allowed(gateway).await?;
                 return WaitingCall::count(gateway).await;
             }
             last = page.last;
@@ -152,7 +159,7 @@ impl WaitingCall {
         let metrics = &gateway.metrics;
         let counter = match outcome {
             ApprovalOutcome::Allowed | ApprovalOutcome::StoppedAfterAll => &metrics.approvals_allowed,
-            ApprovalOutcome::Denied => &metrics.approvals_denied,
+            ApprovalOutcome::Denied | ApprovalOutcome::Revoked => &metrics.approvals_denied,
             ApprovalOutcome::TooLate => &metrics.approvals_expired,
         };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -177,15 +184,7 @@ impl WaitingCall {
         by: &str,
         allow: bool,
     ) -> Result<ApprovalOutcome, Unavailable> {
-        let mut event = Event::new(if allow { Kind::Approval } else { Kind::Denial });
-        event.session = Some(self.request.session.as_str().into());
-        event.id = Some(self.request.id.as_str().into());
-        event.more.insert("by", Json::from(by));
-        // Random, so that it is never a duplicate of an earlier answer.
-        let mut random = [0u8; 8];
-        getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
-        event.more.insert(DELIVERY, Json::from(u64::from_be_bytes(random).to_string().as_str()));
-        let decisions = gateway.judges.decide(&self.tenant, vec![event]).await?;
+        let decisions = gateway.judges.decide(&self.tenant, vec![self.answer_event(by, allow)?]).await?;
         let settled = decisions.iter().flat_map(|decision| &decision.settled);
         let settled = settled.into_iter().find(|settled| settled.settles.as_deref() == Some(self.request.id.as_str()));
         let grant = settled.and_then(|settled| self.request.grant(settled));
@@ -194,7 +193,7 @@ impl WaitingCall {
             (Some(settled), Some(grant)) if allow => {
                 // The call is part of the trace now: a property that allows it once objects to it from here on.
                 let preview = gateway.judges.preview(&self.tenant, settled.event.clone()).await?;
-                self.store_grant(gateway, grant.excusing(preview.properties.iter().map(Text::as_str))).await?;
+                self.store_grant(gateway, token, grant.excusing(&preview)).await?;
                 ApprovalOutcome::Allowed
             }
             (Some(_), _) if allow => ApprovalOutcome::StoppedAfterAll,
@@ -212,7 +211,22 @@ impl WaitingCall {
         Ok(answered)
     }
 
-    async fn store_grant(&self, gateway: &Gateway, grant: Grant) -> Result<(), Unavailable> {
+    /// Returns the event of a reviewer's answer.
+    fn answer_event(&self, by: &str, allow: bool) -> Result<Event, Unavailable> {
+        let mut event = Event::new(if allow { Kind::Approval } else { Kind::Denial });
+        event.session = Some(self.request.session.as_str().into());
+        event.id = Some(self.request.id.as_str().into());
+        event.more.insert("by", Json::from(by));
+        // Random, so that it is never a duplicate of an earlier answer.
+        let mut random = [0u8; 8];
+        getrandom::fill(&mut random).map_err(|error| Unavailable { reason: error.to_string() })?;
+        event.more.insert(DELIVERY, Json::from(u64::from_be_bytes(random).to_string().as_str()));
+        Ok(event)
+    }
+
+    /// Stores the grant, and its row first: a grant without a row could not be taken back.
+    async fn store_grant(&self, gateway: &Gateway, token: &str, grant: Grant) -> Result<(), Unavailable> {
+        self.keep_allowed(gateway, token).await?;
         self.change_memory(gateway, |memory| memory.grant(grant.clone())).await
     }
 
@@ -224,14 +238,19 @@ impl WaitingCall {
         self.change_memory(gateway, |memory| memory.note(denial_note(self.request.tool.as_deref()))).await
     }
 
-    async fn change_memory(&self, gateway: &Gateway, change: impl Fn(&mut SessionMemory)) -> Result<(), Unavailable> {
+    /// Changes the memory of its session, and returns the result of the change.
+    async fn change_memory<T>(
+        &self,
+        gateway: &Gateway,
+        change: impl Fn(&mut SessionMemory) -> T,
+    ) -> Result<T, Unavailable> {
         loop {
             let _turn = gateway.sessions.turn(&self.request.session).await;
             let loaded = gateway.sessions.load(&self.tenant, &self.request.session).await?;
             let mut memory = (*loaded.memory).clone();
-            change(&mut memory);
+            let changed = change(&mut memory);
             if gateway.sessions.save(&self.tenant, &self.request.session, &loaded, memory.into()).await?.is_some() {
-                return Ok(());
+                return Ok(changed);
             }
         }
     }

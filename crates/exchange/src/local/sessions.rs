@@ -6,8 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use lictor_event::Event;
 use lictor_event::content_hash::to_hex;
+use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_judge::decision::Refusal;
 use lictor_judge::guard::{Action, Decision};
@@ -93,12 +93,22 @@ impl LocalSessions {
                 Arc::make_mut(&mut known.memory).note(denial_note(settled.event.tool.as_deref()));
             }
             if let Some(grant) = request.and_then(|request| request.grant(settled)) {
-                let preview = decider.preview(&settled.event)?;
-                let grant = grant.excusing(preview.properties.iter().map(Text::as_str));
+                let grant = grant.excusing(&decider.preview(&settled.event)?);
                 Arc::make_mut(&mut known.memory).grant(grant);
             }
         }
+        // A denial that answers no pending call takes back the approval of one that was not made since.
+        let is_denial = decision.event.kind == Kind::Denial && decision.action.takes_effect();
+        if let Some(id) = decision.event.id.as_deref().filter(|_| is_denial && decision.settled.is_empty()) {
+            Arc::make_mut(&mut known.memory).revoke(|grant| grant.id == id);
+        }
         Ok(())
+    }
+
+    /// Returns the names of the sessions in which a call was approved by this id and not made since.
+    pub fn approved(&self, id: &str, now: Time) -> Vec<String> {
+        let is_approved = |known: &LocalSession| known.memory.has_grant(now, |grant| grant.id == id);
+        self.by_name.iter().filter(|(_, known)| is_approved(known)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Returns the approved call that a call repeats: it is part of the trace since it was approved, so it is recorded as

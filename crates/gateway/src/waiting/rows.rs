@@ -183,7 +183,7 @@ pub(super) fn forget(
 }
 
 /// Deletes a row, unless it was deleted or changed meanwhile.
-fn delete(store: &dyn Store, key: &str) -> Result<(), StoreError> {
+pub(super) fn delete(store: &dyn Store, key: &str) -> Result<(), StoreError> {
     let Some(stored) = store.load(key)? else { return Ok(()) };
     match store.save(&[Change::delete(key, ExpectedVersion::Version(stored.version))]) {
         Ok(_) | Err(StoreError::Conflict { .. }) => Ok(()),

@@ -255,6 +255,56 @@ async fn approved_call_is_judged_when_it_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn approval_can_be_taken_back_until_used() {
+    let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+    let world = plan(&model, POLICY).start().await;
+    assert!(say(&world, "s", "Delete it.").await.calls.is_empty());
+    let item = waiting(&world).await;
+    let target = format!("/lictor/approvals/{}", item["id"].as_str().unwrap());
+    let answer = async |allow: bool| {
+        let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": allow})).await;
+        (got.status, got.json()["outcome"].as_str().map(str::to_owned))
+    };
+    let list = async || world.control(Method::GET, "/lictor/approvals", &json!({})).await.json();
+    assert_eq!(answer(true).await, (200, Some("allowed".to_owned())));
+    assert_eq!(list().await, json!({"waiting": [], "allowed": [item]}), "it can still be taken back");
+    assert_eq!(answer(false).await, (200, Some("revoked".to_owned())));
+    assert_eq!(list().await, json!({"waiting": []}));
+    assert!(say(&world, "s", "Do it.").await.calls.is_empty(), "the approval was taken back");
+    assert_eq!(answer(false).await.0, 404, "it was taken back before");
+    // An approval that was used cannot be taken back.
+    let target = format!("/lictor/approvals/{}", waiting(&world).await["id"].as_str().unwrap());
+    world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+    assert_eq!(say(&world, "s", "Again.").await.calls.len(), 1);
+    assert_eq!(list().await, json!({"waiting": []}));
+    let got = world.control(Method::POST, &target, &json!({"by": "ann", "allow": false})).await;
+    assert_eq!((got.status, got.code()), (404, "approval.unknown"));
+    assert_eq!(world.figure("lictor_approvals_denied_total").await, 1);
+    let records = world.end().await;
+    let denials = of_type(&records, "decision").iter().filter(|record| record["kind"] == "denial").count();
+    assert_eq!(denials, 1, "{records:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approval_ends_when_its_property_blocks() {
+    let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;
+    let text = Arc::new(Mutex::new(POLICY.to_owned()));
+    let current = Arc::clone(&text);
+    let mut changing = plan(&model, POLICY);
+    changing.source = Some(Box::new(move || Ok(policy(&current.lock().unwrap()))));
+    let world = changing.start().await;
+    assert!(say(&world, "s", "Delete it.").await.calls.is_empty());
+    let target = format!("/lictor/approvals/{}", waiting(&world).await["id"].as_str().unwrap());
+    world.control(Method::POST, &target, &json!({"by": "ann", "allow": true})).await;
+    *text.lock().unwrap() = POLICY
+        .replace("'always !tool_call(\"delete\")', respond: ask", "'always !tool_call(\"delete\")', respond: block");
+    assert!(world.reloader.reload().await.unwrap());
+    let heard = say(&world, "s", "Do it.").await;
+    assert!(heard.calls.is_empty() && heard.text.contains("ask-delete"), "{heard:?}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn approval_can_be_answered_within_exchange() {
     for allow in [true, false] {
         let model = saying(vec![call("c", "delete", json!({"file": "x"}))]).await;

@@ -21,6 +21,8 @@ pub struct Preview {
     pub message: Option<String>,
     /// The properties that demand more than a warning.
     pub properties: Vec<Text>,
+    /// Those of `properties` that block it.
+    pub blocking: Vec<Text>,
     /// From where on a text of the assistant must wait while it is streamed. The part before it is sent as it would be
     /// if the whole text were there. None if that is unknown: a property looks at the text in a way for which only the
     /// whole text will do.
@@ -45,8 +47,11 @@ impl Guard {
                 }
             }
         }
-        let opposed = objections.iter().filter(|objection| objection.response >= Response::Redact);
-        let properties = opposed.map(|objection| objection.property.id.clone()).collect();
+        let opposed = |least: Response| {
+            let opposed = objections.iter().filter(move |objection| objection.response >= least);
+            opposed.map(|objection| objection.property.id.clone()).collect()
+        };
+        let (properties, blocking) = (opposed(Response::Redact), opposed(Response::Block));
         let open_from = self.open_from(event, response, &offence, &masks);
         let message = (response >= Response::Ask).then(|| {
             let mut decision = Decision::on(event.clone(), objections);
@@ -59,7 +64,7 @@ impl Guard {
             }
             denial::message(&decision, &self.decider.persons(&decision))
         });
-        Preview { response, masks, message, properties, open_from }
+        Preview { response, masks, message, properties, blocking, open_from }
     }
 
     /// Returns from where on the text of an event must wait.
