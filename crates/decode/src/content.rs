@@ -100,6 +100,7 @@ pub(super) fn leading_fields(part: &Json) -> &'static [&'static str] {
     match part_type(part) {
         "document" => &["title", "context"],
         "search_result" => &["title", "source"],
+        "resource_link" => &["title", "name"],
         _ => &[],
     }
 }
@@ -131,6 +132,8 @@ mod tests {
             (r#"[{"type":"search_result","source":"u","title":"t","content":[]}]"#, Some("t|u"), ""),
             (r#"[{"type":"document","context":"c","source":{"type":"base64","data":"d"}}]"#, Some("c"), "document"),
             (r#"[{"type":"resource","resource":{"uri":"u","text":"r"}}]"#, Some("r"), ""),
+            (r#"[{"type":"resource_link","uri":"u","name":"n","title":"t","description":"d"}]"#, Some("t|n|d"), ""),
+            (r#"[{"type":"resource_link","uri":"u","name":"n"}]"#, Some("n"), "resource_link"),
             (r#"[{"data":{"n":1}},{"url":"u"}]"#, Some(r#"{"n":1}"#), "url"),
         ];
         for (written, text, attachments) in cases {

@@ -168,6 +168,13 @@ impl McpDecoder {
             "notifications/tasks/status" => self.take_task_state(params, origin, out),
             "tasks/update" | "resources/read" | "prompts/get" => {
                 self.emit_input_responses(params, id.as_ref(), origin, out);
+                let has_arguments = params.get("arguments").is_some_and(|arguments| !arguments.is_null());
+                if method == "prompts/get" && has_arguments {
+                    origin.push(Event { id, ..results::input_event("prompt_request", method, params) }, out);
+                }
+            }
+            "completion/complete" => {
+                origin.push(Event { id, ..results::input_event("completion_request", method, params) }, out);
             }
             _ if is_method(method) => {}
             _ => return false,

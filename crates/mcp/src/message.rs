@@ -184,7 +184,15 @@ pub(crate) fn find_wrong_shape(method: &str, result: &Json) -> Option<String> {
     if let Some(key) = find(&LISTS, is_list) {
         return Some(format!("`{key}` must be a list of objects"));
     }
+    let completions = result.get("completion").filter(|_| method == "completion/complete");
+    if completions.is_some_and(|completions| !is_text_list(completions.get("values"))) {
+        return Some("`completion.values` must be a list of strings".to_owned());
+    }
     find(&TEXTS, |value| value.as_str().is_some()).map(|key| format!("`{key}` must be a string"))
+}
+
+fn is_text_list(value: Option<&Json>) -> bool {
+    value.and_then(Json::as_array).is_some_and(|list| list.iter().all(|it| it.as_str().is_some()))
 }
 
 /// Returns an error if a member differs from another or from one of the protocol in case only.

@@ -47,6 +47,11 @@ pub(crate) fn rewrite(method: &str, result: &Json, event: &Event) -> Option<Json
             // Its text is among the words.
             result.remove("description");
         }
+        "completion/complete" => {
+            let Some(Json::Object(mut completion)) = result.get("completion").cloned() else { return None };
+            completion.insert("values", words?.lines().map(Json::from).collect::<Vec<_>>());
+            result.insert("completion", completion);
+        }
         _ => return None,
     }
     Some(Json::Object(result))
@@ -69,7 +74,8 @@ fn text_part(words: &str) -> Json {
 fn non_text_parts(result: &Object, member: &str) -> Vec<Json> {
     let parts = result.get(member).and_then(Json::as_array).unwrap_or_default();
     let has_words = |part: &Json| {
-        part.get("text").is_some() || part.at("resource.text").is_some() || part.get("description").is_some()
+        let words = ["text", "description", "title", "name"].iter().find_map(|key| part.get(key));
+        words.is_some() || part.at("resource.text").is_some()
     };
     parts.iter().filter(|part| !has_words(part)).cloned().collect()
 }
@@ -90,6 +96,16 @@ mod tests {
                 r#"{"content":[{"type":"text","text":"w"},{"type":"image","data":"i"}]}"#,
             ),
             ("resources/read", r#"{"contents":[{"uri":"u","text":"a"}]}"#, r#"{"contents":[{"uri":"u","text":"w"}]}"#),
+            (
+                "tools/call",
+                r#"{"content":[{"type":"resource_link","uri":"u","name":"a"}]}"#,
+                r#"{"content":[{"type":"text","text":"w"}]}"#,
+            ),
+            (
+                "completion/complete",
+                r#"{"completion":{"values":["a","b"],"total":2}}"#,
+                r#"{"completion":{"values":["w"],"total":2}}"#,
+            ),
             (
                 "prompts/get",
                 r#"{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"a"}}]}"#,

@@ -24,7 +24,7 @@ pub(super) fn read_result(
             event.more.insert("tools", result.get("tools").cloned().unwrap_or(Json::Array(Vec::new())));
             return Some(vec![event]);
         }
-        name @ ("resources/read" | "prompts/get") => retrieval_event(name, result, asked),
+        name @ ("resources/read" | "prompts/get" | "completion/complete") => retrieval_event(name, result, asked),
         "elicitation/create" => read_input(result),
         "sampling/createMessage" => {
             let mut event = Event::new(Kind::Other("sampling_result".into()));
@@ -92,7 +92,7 @@ pub(super) fn tool_result_event(result: &Json) -> Event {
     event
 }
 
-/// Returns the event of a resource or prompt that the server returned.
+/// Returns the event of a resource, a prompt or completions that the server returned.
 fn retrieval_event(method: &str, result: &Json, asked: Option<&PendingRequest>) -> Event {
     let mut event = Event::new(Kind::Retrieval);
     event.tool = Some(method.into());
@@ -100,6 +100,9 @@ fn retrieval_event(method: &str, result: &Json, asked: Option<&PendingRequest>) 
     let mut content = Content::default();
     if method == "prompts/get" {
         content.add(result.get("description").unwrap_or(&Json::Null), "\n");
+    }
+    for value in result.at("completion.values").and_then(Json::as_array).unwrap_or_default() {
+        content.add(value, "\n");
     }
     for part in result.get("contents").and_then(Json::as_array).unwrap_or_default() {
         content.add(part, "\n");
@@ -172,6 +175,15 @@ pub(super) fn read_input(response: &Json) -> Event {
         (true, Some(content)) => Content::from_json(content, "\n").fill(&mut event),
         (_, content) => event.result = content.filter(|content| !content.is_null()).cloned(),
     }
+    event
+}
+
+/// Returns the event of a request whose parameters the user or the model fills in: the arguments of a prompt, the beginning
+/// of a value to complete.
+pub(super) fn input_event(kind: &'static str, method: &str, params: &Json) -> Event {
+    let mut event = Event::new(Kind::Other(kind.into()));
+    event.tool = Some(method.into());
+    event.args = Some(Arguments::Value(params.clone()));
     event
 }
 

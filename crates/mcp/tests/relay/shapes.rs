@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lictor_store::MemoryStore;
 
-use crate::{Connection, is_returned, to_client, to_server};
+use crate::{Connection, is_forwarded, is_returned, to_client, to_server};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -89,4 +89,59 @@ fn elicitation_form_is_judged() {
         let harmless = question(&form.replace("ann@example.com", "a name"));
         assert!(is_returned(&connect().server(&harmless), &harmless), "{form}");
     }
+}
+
+/// Values that a user or a model fills in leave with these requests, as with a call.
+#[test]
+fn prompt_and_completion_inputs_are_judged() {
+    let policy =
+        "{lictor: 1, name: p, properties: [{id: no-address, formula: 'always !carries(\"email\")', respond: redact}]}";
+    let request =
+        |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+    for (method, params) in [
+        ("prompts/get", r#"{"name":"greet","arguments":{"who":"NAME"}}"#),
+        (
+            "completion/complete",
+            r#"{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"NAME"}}"#,
+        ),
+    ] {
+        let mut connection = Connection::with_policy(policy, "server", Arc::new(MemoryStore::new()));
+        let outs = connection.client(&request(method, &params.replace("NAME", "ann@example.org")));
+        assert!(to_client(&outs).get("error").is_some(), "{method}");
+        let clean = request(method, &params.replace("NAME", "guest"));
+        assert!(is_forwarded(&connection.client(&clean), &clean), "{method}");
+    }
+}
+
+#[test]
+fn completions_and_link_names_are_redacted() {
+    for (method, params, result) in [
+        (
+            "completion/complete",
+            r#"{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"a"}}"#,
+            r#"{"completion":{"values":["ann@example.org","bob"]}}"#,
+        ),
+        (
+            "tools/call",
+            r#"{"name":"fetch","arguments":{}}"#,
+            r#"{"content":[{"type":"resource_link","uri":"file:///x","name":"ann@example.org"}]}"#,
+        ),
+        (
+            "tools/call",
+            r#"{"name":"fetch","arguments":{}}"#,
+            r#"{"content":[{"type":"resource_link","uri":"file:///x","name":"n","title":"ann@example.org"}]}"#,
+        ),
+    ] {
+        let mut connection = Connection::new();
+        connection.client(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#));
+        let outs = connection.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+        let answer = to_client(&outs).to_string();
+        assert!(!answer.contains("ann@example.org") && answer.contains("result"), "{answer}");
+        assert_eq!(answer.contains("bob"), method == "completion/complete", "{answer}");
+    }
+    let mut connection = Connection::new();
+    let complete = r#"{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{},"argument":{}}}"#;
+    connection.client(complete);
+    let wrong = r#"{"jsonrpc":"2.0","id":1,"result":{"completion":{"values":{"a":"ann@example.org"}}}}"#;
+    assert!(to_client(&connection.server(wrong)).get("error").is_some());
 }
