@@ -1,4 +1,4 @@
-//! Langfuse: observations as its API and exports give them, and batches as its libraries send them.
+//! Langfuse: observations as its API, its exports and its blob storage give them, and batches as its libraries send them.
 //!
 //! In a batch an observation is created and then updated by its id; an update changes only the members it has. A
 //! generation is a call of a model; a tool, a retriever and a check are what they are called. A plain span is any timed
@@ -14,12 +14,23 @@ use super::attributes::parse_embedded;
 use super::dialect::take_any;
 use super::spans::{self, Span, Spans, Work};
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
-use lictor_event::{Arguments, Event, Kind, Source, parse_time};
+use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
 /// The types of observations.
 const OBSERVATION_TYPES: [&str; 10] =
     ["SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"];
+
+/// Columns of an export to blob storage, and what the API calls them.
+const COLUMNS: [(&str, &str); 7] = [
+    ("trace_id", "traceId"),
+    ("start_time", "startTime"),
+    ("end_time", "endTime"),
+    ("parent_observation_id", "parentObservationId"),
+    ("session_id", "sessionId"),
+    ("status_message", "statusMessage"),
+    ("tool_definitions", "toolDefinitions"),
+];
 
 /// Whether a record is an observation, a trace, or a batch of events about them.
 pub(super) fn recognises(value: &Json) -> bool {
@@ -35,7 +46,9 @@ pub(super) fn recognises(value: &Json) -> bool {
 
 fn is_observation(value: &Json) -> bool {
     value.text("type").is_some_and(|sort| OBSERVATION_TYPES.contains(&sort))
-        && ["traceId", "startTime"].iter().all(|key| value.get(key).is_some())
+        && [["traceId", "startTime"], ["trace_id", "start_time"]]
+            .iter()
+            .any(|keys| keys.iter().all(|key| value.get(key).is_some()))
 }
 
 fn is_ingestion(value: &Json) -> bool {
@@ -103,7 +116,7 @@ impl Decoder for LangfuseDecoder {
             let session = read_text(&observation, "sessionId");
             let session = session.or_else(|| trace.as_ref().and_then(|trace| self.sessions.get(trace).cloned()));
             let sort = read_text(&observation, "type").unwrap_or_default();
-            let time = |key: &str| observation.get(key).and_then(Json::as_str).and_then(parse_time);
+            let time = |key: &str| observation.get(key).and_then(spans::read_utc_time);
             let (start, end) = (time("startTime"), time("endTime"));
             let mut unread = Vec::new();
             let span = Span {
@@ -148,7 +161,22 @@ impl LangfuseDecoder {
     }
 
     /// Adds an observation, or merges an update into one.
-    fn merge_observation(&mut self, observation: Object, source: &Source) {
+    fn merge_observation(&mut self, mut observation: Object, source: &Source) {
+        // Blob storage holds texts as JSON too, in their quotes.
+        if observation.get(COLUMNS[0].0).is_some() {
+            for key in ["input", "output"] {
+                if observation.get(key).and_then(Json::as_str).is_some_and(|text| text.starts_with('"'))
+                    && let Some(quoted) = observation.remove(key)
+                {
+                    observation.insert(key, parse_embedded(quoted));
+                }
+            }
+        }
+        for (column, name) in COLUMNS {
+            if let Some(value) = observation.remove(column).filter(|_| observation.get(name).is_none()) {
+                observation.insert(name, value);
+            }
+        }
         let id = read_text(&observation, "id");
         if let Some(&place) = id.as_ref().and_then(|id| self.places.get(id)) {
             let known = &mut self.observations[place].0;

@@ -6,13 +6,11 @@
 
 use std::collections::HashMap;
 
-use lictor_logic::Time;
-
 use super::attributes::parse_embedded;
 use super::dialect::{self, take_any};
 use super::spans::{self, Span, Spans, Work};
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
-use lictor_event::{Arguments, Event, Kind, Source, parse_time};
+use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
 /// Whether a record is a run, or a batch of runs.
@@ -84,8 +82,8 @@ impl Decoder for LangsmithDecoder {
                 trace: read_text(&run, "trace_id"),
                 session: find_metadata(&run, &["thread_id", "session_id", "conversation_id"]),
                 agent: find_metadata(&run, &["agent_name", "lc_agent_name"]),
-                start: read_time(&run, "start_time"),
-                end: read_time(&run, "end_time"),
+                start: run.get("start_time").and_then(spans::read_utc_time),
+                end: run.get("end_time").and_then(spans::read_utc_time),
                 work,
                 source,
             });
@@ -95,8 +93,16 @@ impl Decoder for LangsmithDecoder {
 }
 
 impl LangsmithDecoder {
-    /// Adds a run, or merges a patch into one.
-    fn merge_run(&mut self, run: Object, source: &Source) {
+    /// Adds a run, or merges a patch into one. Rows of a table hold objects as JSON text.
+    fn merge_run(&mut self, mut run: Object, source: &Source) {
+        for key in ["inputs", "outputs", "extra"] {
+            if run.get(key).is_some_and(|member| member.as_str().is_some())
+                && let Some(member) = run.remove(key)
+            {
+                let is_null = member.as_str() == Some("null");
+                run.insert(key, if is_null { Json::Null } else { parse_embedded(member) });
+            }
+        }
         let id = run_id(&run);
         if let Some(&place) = id.as_ref().and_then(|id| self.places.get(id)) {
             let known = &mut self.runs[place].0;
@@ -133,14 +139,6 @@ fn dotted_order_id(run: &Object, above: usize) -> Option<Text> {
 fn find_metadata(run: &Object, keys: &[&str]) -> Option<Text> {
     let metadata = run.get("extra")?.get("metadata")?.as_object()?;
     keys.iter().find_map(|key| read_text(metadata, key))
-}
-
-/// Reads a time: a text, in UTC unless it has an offset, or a number since 1970.
-fn read_time(run: &Object, key: &str) -> Option<Time> {
-    match run.get(key)? {
-        Json::String(text) => parse_time(text).or_else(|| parse_time(&format!("{text}Z"))),
-        number => lictor_event::read_time(number),
-    }
 }
 
 /// Returns the work of a run. Unreadable parts go to `unread`.

@@ -2,7 +2,7 @@
 
 use super::otlp::OtlpDecoder;
 use super::otlp::openinference::{KIND_ATTRIBUTE, is_span};
-use super::spans::raw_span::RawSpan;
+use super::spans::raw_span::{RawSpan, is_telemetry};
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_json::{Json, Object};
 
@@ -21,7 +21,7 @@ pub(super) struct OpeninferenceDecoder {
 
 impl Decoder for OpeninferenceDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
-        if !recognises(&record.value) {
+        if !recognises(&record.value) && !is_telemetry(&record.value) {
             return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let source = record.source();

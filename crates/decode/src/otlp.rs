@@ -13,7 +13,7 @@ mod traceloop;
 
 use std::collections::HashMap;
 
-use super::spans::raw_span::{RawEvent, RawSpan, has_attribute};
+use super::spans::raw_span::{RawEvent, RawSpan, has_attribute, is_telemetry};
 use super::spans::{Span, Spans, span_fault};
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::Source;
@@ -77,7 +77,7 @@ pub(super) struct OtlpDecoder {
 impl Decoder for OtlpDecoder {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let source = record.source();
-        if !recognises(&record.value) {
+        if !recognises(&record.value) && !is_telemetry(&record.value) {
             return out.faults.push(unknown_record::describe(&record, &record.value));
         }
         let Json::Object(mut document) = record.value else { return };

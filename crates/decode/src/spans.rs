@@ -7,19 +7,22 @@
 //! model that asked for it, the framework that ran it, the protocol that carried it.
 //!
 //! A span belongs to the session that it or its nearest ancestor names, else to the only session its trace names, else
-//! to the session of its trace. The agent is found in the same way.
+//! to the session of its trace, which continues that of an earlier trace if it repeats its history (see
+//! [`joined_traces`]). The agent is found in the same way.
 
 mod history;
+mod joined_traces;
 pub(super) mod raw_span;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use history::History;
+use joined_traces::join_traces;
 use lictor_logic::Time;
 
 use super::{DecodedEvents, Fault};
-use lictor_event::{Arguments, Event, Kind, Source};
+use lictor_event::{Arguments, Event, Kind, Source, parse_time};
 use lictor_json::{Json, Text};
 
 /// How many spans of other work may be between two that show the same call.
@@ -60,6 +63,17 @@ pub(super) enum Work {
 /// Returns a fault at the source of a span.
 pub(super) fn span_fault(source: &Source, message: String) -> Fault {
     Fault { file: Arc::clone(&source.file), line: source.line, column: None, code: "decode.unknown_record", message }
+}
+
+/// Reads a time: a text, in UTC unless it has an offset, with a `T` or a blank within it, or a number since 1970.
+pub(super) fn read_utc_time(value: &Json) -> Option<Time> {
+    match value {
+        Json::String(text) => {
+            let text = text.replacen(' ', "T", 1);
+            parse_time(&text).or_else(|| parse_time(&format!("{text}Z")))
+        }
+        number => lictor_event::read_time(number),
+    }
 }
 
 /// Returns the event of the tools on offer.
@@ -106,7 +120,9 @@ impl Spans {
         let mut spans = std::mem::take(&mut self.spans);
         let parents = find_parents(&spans);
         fold_frames(&mut spans, &parents);
+        out.faults.extend(join_traces(&mut spans));
         inherit_sessions(&mut spans, &parents);
+        let silent = find_silent_models(&spans);
         let mut histories: HashMap<Option<Text>, History> = HashMap::new();
         let mut answered: HashMap<usize, usize> = HashMap::new();
         let before = out.events.len();
@@ -145,6 +161,9 @@ impl Spans {
                 }
             }
         }
+        if out.events.len() == before {
+            out.faults.extend(silent);
+        }
         // Recorders leave arguments out unless they are told to capture content. So they are unknown, not absent.
         for event in &mut out.events[before..] {
             if event.kind == Kind::ToolCall && event.args.is_none() {
@@ -152,6 +171,22 @@ impl Spans {
             }
         }
     }
+}
+
+/// Returns the fault of calls of models that were recorded without their messages; none if there are no such calls.
+fn find_silent_models(spans: &[Span]) -> Option<Fault> {
+    let is_silent =
+        |span: &&Span| matches!(&span.work, Work::Model { input, output } if input.is_empty() && output.is_empty());
+    let first = spans.iter().find(is_silent)?;
+    let calls = match spans.iter().filter(is_silent).count() {
+        1 => "the span of a call to a model has".to_owned(),
+        count => format!("{count} spans of calls to models have"),
+    };
+    let message = format!(
+        "{calls} no content, neither messages nor calls of tools: turn on the capture of content in the instrumentation, \
+         or add the log records in which it writes them"
+    );
+    Some(Fault { code: "decode.no_content", ..span_fault(&first.source, message) })
 }
 
 /// Returns the index of each span's parent.

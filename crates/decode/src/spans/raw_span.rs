@@ -102,6 +102,15 @@ impl RawEvent {
     }
 }
 
+/// Whether a record is a span or a log record of OpenTelemetry, of any work, as exporters print it.
+pub(crate) fn is_telemetry(record: &Json) -> bool {
+    let has_any = |keys: &[&str]| keys.iter().any(|key| record.at(key).is_some());
+    let is_span = has_any(&["context.span_id", "span_id", "spanId"])
+        && has_any(&["start_time", "startTimeUnixNano", "start_time_unix_nano"]);
+    let is_log = has_any(&["severity_number", "severityNumber"]) && has_any(&["trace_id", "traceId"]);
+    record.get("attributes").is_some() && (is_span || is_log)
+}
+
 /// Whether an object has attributes at all, and one whose name begins in this way.
 pub(crate) fn has_attribute(record: &Json, prefixes: &[&str]) -> bool {
     let begins = |key: &str| prefixes.iter().any(|prefix| key.starts_with(prefix));
