@@ -62,6 +62,16 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Returns why a request of a batch has no answer: the service refused it, or did not come to it. None for other records.
+pub(super) fn find_batch_failure(value: &Json) -> Option<Json> {
+    value.get("custom_id")?;
+    let result = value.get("response").or_else(|| value.get("result"))?;
+    match result.text("type") {
+        Some(reason @ ("expired" | "canceled")) => Some(reason.into()),
+        _ => open_body(result).get("error").filter(|error| error.get("message").is_some()).cloned(),
+    }
+}
+
 /// Returns the body of an HTTP message or of a batch result.
 fn open_body(part: &Json) -> &Json {
     if let Some(body) = part.get("body").filter(|body| body.as_object().is_some()) {

@@ -7,6 +7,7 @@ use lictor_logic::Time;
 
 use super::content::Content;
 use super::conversation::{Conversations, Stamp};
+use super::openai_chat::failure_event;
 use super::session_key::{LoneMessages, find_session};
 use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, LogRecord, chat, envelope};
@@ -57,6 +58,11 @@ pub(super) fn take_record<D: ExchangeDecoder>(decoder: &mut D, record: &LogRecor
     let envelope = envelope::open_envelope(value).filter(|exchange| exchange.parts().any(D::is_part));
     let Some(exchange) = envelope else {
         let log = decoder.log();
+        if let (Some(failure), Some(session)) = (envelope::find_batch_failure(value), find_session(value)) {
+            let stamp = Stamp::new(record, read_time(value));
+            log.conversations.enter_session(&session, &stamp);
+            return log.conversations.add_event(log.conversations.current(), failure_event(&failure), &stamp, out);
+        }
         let session = log.lone.find_session(record, D::is_lone(value), &mut log.conversations);
         log.times.check(value, record);
         let stamp = Stamp::new(record, read_time(value));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::attachments::AttachmentChecker;
+use super::record_opener::{RecordOpener, open_all};
 use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
 use super::unread_calls::UnreadCallChecker;
 use super::{
@@ -178,11 +179,22 @@ impl Format {
 
     /// Returns a decoder for one file.
     pub fn decoder(self) -> Box<dyn Decoder> {
+        RecordOpener::wrap(self.checking_decoder(), self)
+    }
+
+    /// Returns a decoder that reports what the format's own one leaves out.
+    fn checking_decoder(self) -> Box<dyn Decoder> {
         match self {
             // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
             Format::Native => self.plain_decoder(),
             _ => UnreadCallChecker::wrap(AttachmentChecker::wrap(self.plain_decoder())),
         }
+    }
+
+    /// Whether a record is of this format, or a plain message, which formats of messages read too.
+    pub(super) fn reads(self, record: &Json) -> bool {
+        let is_plain = || self != Format::Native && self.takes_session_key() && openai_chat::is_conversation(record);
+        self.recognises(record) || is_plain()
     }
 
     /// Whether the user may name the member by which records name their session.
@@ -197,14 +209,30 @@ impl Format {
             return self.decoder();
         }
         let target = if self == Format::Native { "session" } else { SESSION_KEYS[0] };
-        Box::new(SessionKeyDecoder::new(self.decoder(), key, target))
+        RecordOpener::wrap(Box::new(SessionKeyDecoder::new(self.checking_decoder(), key, target)), self)
     }
 
     /// Detects the format of a file by its first records: the first format that recognises most of them.
     ///
     /// A conversation of a format with parts of its own also has plain messages, which OpenAI writes in the same way.
-    /// They count for that format once it recognises another record.
+    /// They count for that format once it recognises another record. Records of no format may hold others, as log
+    /// shippers write them.
     pub fn detect(records: &[Json]) -> Option<Format> {
+        Format::detect_bare(records).or_else(|| Format::detect_bare(&Format::open_records(records)?.1))
+    }
+
+    /// Returns the records within others of no format, and the member that holds the first of them; none if the records
+    /// are of a format themselves.
+    pub(super) fn open_records(records: &[Json]) -> Option<(&'static str, Vec<Json>)> {
+        let is_known =
+            |value: &Json| Format::ALL.iter().any(|format| *format != Format::Actions && format.recognises(value));
+        match Format::detect_bare(records) {
+            Some(_) => None,
+            None => open_all(records, &is_known),
+        }
+    }
+
+    fn detect_bare(records: &[Json]) -> Option<Format> {
         let known = |format: Format| {
             let (own, others): (Vec<&Json>, Vec<&Json>) = records.iter().partition(|record| format.recognises(record));
             let has_plain = MESSAGE_FORMATS.contains(&format) && !own.is_empty();

@@ -54,6 +54,7 @@ pub use limits::InputLimits;
 
 use crate::closest_format::describe_unknown;
 use crate::{Fault, Format, Framing};
+use lictor_json::Json;
 
 /// The code of a fault for a whole file that cannot be read.
 pub const UNREADABLE: &str = "input.unreadable";
@@ -140,8 +141,14 @@ impl fmt::Debug for Input {
     }
 }
 
-/// Detects how an input is framed and which format it has, by its first records.
-pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), InputError> {
+/// Returns the member in which a log shipper or a database keeps the records of an input; none if they are bare.
+pub fn find_wrapper(input: &Input, limits: &InputLimits) -> Option<&'static str> {
+    let (_, records, _) = read_first_records(input, limits).ok()?;
+    Format::open_records(&records).map(|(key, _)| key)
+}
+
+/// Reads the records by which a format is detected, and the first fault among them.
+fn read_first_records(input: &Input, limits: &InputLimits) -> Result<(Framing, Vec<Json>, Option<Fault>), InputError> {
     let chunks = input.chunks(limits)?;
     let framing = chunks.framing();
     let mut records = Vec::new();
@@ -157,6 +164,12 @@ pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), 
             break;
         }
     }
+    Ok((framing, records, fault))
+}
+
+/// Detects how an input is framed and which format it has, by its first records.
+pub fn detect(input: &Input, limits: &InputLimits) -> Result<(Framing, Format), InputError> {
+    let (framing, records, fault) = read_first_records(input, limits)?;
     match (Format::detect(&records), fault) {
         (Some(Format::Actions), _) if is_document(&input.name) => {
             Err(InputError::new(&input.name, "is a document with numbered lines, not a log")

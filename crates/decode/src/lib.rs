@@ -45,6 +45,7 @@ mod openinference;
 mod otlp;
 pub mod piece;
 mod pydantic_ai;
+mod record_opener;
 mod repeated_history;
 mod restart_signs;
 mod semantic_kernel;

@@ -15,3 +15,4 @@ mod sessions;
 mod shared;
 mod times;
 mod unread_calls;
+mod wrappers;
