@@ -63,6 +63,7 @@ mod operator;
 mod parse;
 mod pattern;
 mod pattern_set;
+mod pattern_size;
 mod reason;
 mod root;
 mod run;
@@ -75,6 +76,8 @@ mod value;
 
 pub use error::{ExpressionError, ExpressionErrors};
 pub use matcher::Matcher;
+pub(crate) use pattern::LiteralPattern;
+pub(crate) use pattern_size::surely_compiles;
 pub use reason::Reason;
 pub use scope::{AnsweredCall, EvaluationScope};
 pub use tables::Tables;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::expression::Matcher;
+use crate::expression::{LiteralPattern, Matcher, surely_compiles};
 use crate::policy_reader::{PolicyReader, ScalarProblem};
 use crate::yaml::{Content, YamlNode};
 use crate::{FactPattern, Test};
@@ -11,6 +11,10 @@ use lictor_json::{Json, Number};
 
 /// The comparison operators, the longer ones first.
 const COMPARISONS: [&str; 5] = ["<=", ">=", "!=", "<", ">"];
+
+/// The limits of the regex crate on nested groups, and on the bytes of a compiled pattern.
+const DEFAULT_MAX_DEPTH: u32 = 250;
+const DEFAULT_MAX_BYTES: usize = 10 << 20;
 
 impl PolicyReader<'_> {
     /// Reads the tests under `where`.
@@ -58,9 +62,10 @@ impl PolicyReader<'_> {
         if let Some(regex) = parse_regex_literal(&text) {
             let expression = text.get(regex.inside.clone())?;
             let expression = self.put_parts_in(node, expression, regex.inside.start)?;
-            let valid = self.check_regex(node, &expression, regex.inside);
-            let flag = if regex.ignores_case { "(?i)" } else { "" };
-            return valid.then(|| FactPattern::Regex(format!("{flag}{expression}").into()));
+            let written = format!("{}{expression}", if regex.ignores_case { "(?i)" } else { "" });
+            // Usable patterns are parsed once; only an unusable one is parsed again, for the place of its mistake.
+            let valid = LiteralPattern::new(&written).is_ok() || self.check_regex(node, &expression, regex.inside);
+            return valid.then(|| FactPattern::Regex(written.into()));
         }
         if let Some(operator) = COMPARISONS.into_iter().find(|operator| text.starts_with(operator)) {
             return self.read_comparison(node, operator, &text);
@@ -93,6 +98,9 @@ impl PolicyReader<'_> {
 
     /// Whether a part of the node's text is a regular expression, here with its named parts; reports an error if not.
     pub(super) fn check_regex(&mut self, node: &YamlNode, expression: &str, part: Range<usize>) -> bool {
+        if surely_compiles(expression, DEFAULT_MAX_DEPTH, DEFAULT_MAX_BYTES) {
+            return true;
+        }
         let Err(error) = regex::Regex::new(expression) else { return true };
         let (message, place) = match &error {
             regex::Error::Syntax(text) => (describe_regex_error(text), find_caret(text, expression)),

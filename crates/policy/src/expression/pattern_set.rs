@@ -1,20 +1,27 @@
 //! Many patterns looked for in one text.
 //!
 //! Most texts hold none of them, and most patterns begin with one of a few words. So the text is searched once for all
-//! those words together, and only a pattern whose word is there is tried.
+//! those words together, in any case, and only a pattern whose word is there is tried.
 
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
+use regex_syntax::hir::{Capture, Class, Hir, HirKind, Repetition};
 
 use super::pattern::LiteralPattern;
 
 /// The number of patterns from which a prefix search pays off.
 const MIN_PATTERNS_FOR_PREFIXES: usize = 3;
 
-/// The shortest prefix, in bytes; shorter ones occur everywhere.
+/// The shortest prefix of letters, in bytes; shorter ones occur everywhere. A sign such as `<` is rare.
 const MIN_PREFIX_BYTES: usize = 2;
+
+/// The longest prefix, in bytes: long enough to be rare, short enough for a small automaton.
+const MAX_PREFIX_BYTES: usize = 6;
+
+/// The letters beyond ASCII that equal `s` and `k` where case does not count.
+const FOLDED_LETTERS: [char; 2] = ['\u{17f}', '\u{212a}'];
 
 /// Patterns of which one must be found.
 #[derive(Debug)]
@@ -58,12 +65,16 @@ impl PatternSet {
 
     /// Whether one of them is found in a text.
     pub(super) fn is_any_found(&self, text: &str) -> bool {
-        let Some(beginnings) = self.beginnings() else {
+        let is_plain = text.is_ascii() || !text.contains(FOLDED_LETTERS);
+        let Some(beginnings) = self.beginnings().filter(|_| is_plain) else {
             return self.list.iter().any(|pattern| pattern.is_found_in(text));
         };
+        // Most texts hold no word at all, which is found out twice as fast as all words are listed.
+        if beginnings.open.is_empty() && !beginnings.words.is_match(text) {
+            return false;
+        }
         let mut tried = Vec::new();
         let is_found = |place: usize| {
-            // Most texts hold no word at all, and then there is nothing to remember.
             tried.resize(self.list.len(), false);
             !std::mem::replace(&mut tried[place], true) && self.list[place].is_found_in(text)
         };
@@ -78,17 +89,20 @@ impl PatternPrefixes {
         let mut words: Vec<Vec<u8>> = Vec::new();
         let mut of_pattern = Vec::new();
         let mut open = Vec::new();
+        let mut extractor = Extractor::new();
+        extractor.kind(ExtractKind::Prefix).limit_literal_len(MAX_PREFIX_BYTES);
         for (place, pattern) in patterns.iter().enumerate() {
             let hir = regex_syntax::parse(pattern).ok()?;
-            let found = Extractor::new().kind(ExtractKind::Prefix).extract(&hir);
-            let literals = found.literals().filter(|list| list.iter().all(|word| word.len() >= MIN_PREFIX_BYTES));
+            let found = extractor.extract(&fold_letters(&hir));
+            let literals = found.literals().filter(|list| list.iter().all(|word| is_rare(word.as_bytes())));
             let Some(literals) = literals else {
                 open.push(place);
                 continue;
             };
+            let first = words.len();
             for literal in literals {
                 let word = literal.as_bytes().to_ascii_lowercase();
-                if !words.iter().zip(&of_pattern).any(|(other, of)| *other == word && *of == place) {
+                if !words[first..].contains(&word) {
                     words.push(word);
                     of_pattern.push(place);
                 }
@@ -102,21 +116,112 @@ impl PatternPrefixes {
     }
 }
 
+/// Whether a prefix is so rare that looking for it pays off.
+fn is_rare(word: &[u8]) -> bool {
+    word.len() >= MIN_PREFIX_BYTES || word.first().is_some_and(|byte| byte.is_ascii_punctuation())
+}
+
+/// Returns the beginning of a pattern, with one letter for each class that is a letter of ASCII in any case. A word of six
+/// such classes has hundreds of spellings, of which few would be extracted, and only their beginnings.
+fn fold_letters(hir: &Hir) -> Hir {
+    match hir.kind() {
+        HirKind::Class(class) => fold_class(class).map_or_else(|| hir.clone(), |letter| Hir::literal([letter])),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Look(_) => hir.clone(),
+        HirKind::Repetition(repetition) => {
+            let sub = Box::new(fold_letters(&repetition.sub));
+            Hir::repetition(Repetition { sub, ..repetition.clone() })
+        }
+        HirKind::Capture(capture) => {
+            Hir::capture(Capture { sub: Box::new(fold_letters(&capture.sub)), ..capture.clone() })
+        }
+        HirKind::Concat(parts) => Hir::concat(parts.iter().take(MAX_PREFIX_BYTES).map(fold_letters).collect()),
+        HirKind::Alternation(parts) => Hir::alternation(parts.iter().map(fold_letters).collect()),
+    }
+}
+
+/// Returns the letter that a class is in any case; none if it is something else.
+fn fold_class(class: &Class) -> Option<u8> {
+    let single = |start: char, end: char| (start == end).then_some(start);
+    let letters: Option<Vec<char>> = match class {
+        Class::Unicode(class) => class.iter().map(|range| single(range.start(), range.end())).collect(),
+        Class::Bytes(class) => class.iter().map(|range| single(range.start().into(), range.end().into())).collect(),
+    };
+    let mut letters = letters?;
+    letters.retain(|letter| !FOLDED_LETTERS.contains(letter));
+    match letters[..] {
+        [upper, lower] if upper.is_ascii_uppercase() && lower == upper.to_ascii_lowercase() => Some(lower as u8),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    /// The prefix search is only an optimization.
+    const WRITTEN: [&str; 6] = [
+        r"(?i)\b(ignore|disregard)\s+your\b",
+        r"(?i)<\s*/?\s*system\s*>",
+        r"(?i)\bnew (instructions?|prompt) ?:",
+        r"[0-9]{3}-x",
+        r"(?i)straße|kelvin",
+        r"^$",
+    ];
+
+    fn fixed(written: &str) -> LiteralPattern {
+        LiteralPattern::new(written).unwrap()
+    }
+
+    proptest! {
+        /// The prefix search is only an optimization.
+        #[test]
+        fn pattern_set_agrees_on_random_texts(
+            pieces in prop::collection::vec(prop::sample::select(PIECES), 0..7),
+            size in 1..=WRITTEN.len(),
+        ) {
+            let (text, written) = (pieces.concat(), &WRITTEN[..size]);
+            let patterns = PatternSet::new(written.iter().map(|written| fixed(written)).collect());
+            let one_by_one = written.iter().any(|written| fixed(written).is_found_in(&text));
+            prop_assert_eq!(patterns.is_any_found(&text), one_by_one);
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        "ignore",
+        "IGNORE ",
+        "iGNOR",
+        "e ",
+        "your",
+        "YOUR",
+        "di\u{17f}regard",
+        "disregard\t",
+        " ",
+        "<",
+        "/",
+        "system",
+        "SyStem",
+        ">",
+        "new ",
+        "NEW",
+        "prompt",
+        "instruction",
+        ":",
+        "5",
+        "55",
+        "-x",
+        "stra",
+        "STRA",
+        "ß",
+        "ẞ",
+        "e",
+        "\u{212a}elvin",
+        "kelvin",
+        "é",
+    ];
+
     #[test]
     fn pattern_set_agrees_with_single_patterns() {
-        let written = [
-            r"(?i)\b(ignore|disregard)\s+your\b",
-            r"(?i)<\s*/?\s*system\s*>",
-            r"(?i)\bnew (instructions?|prompt) ?:",
-            r"[0-9]{3}-x",
-            r"(?i)straße|kelvin",
-            r"^$",
-        ];
+        let written = WRITTEN;
         let texts = [
             "",
             "please IGNORE  your manners",
@@ -132,7 +237,6 @@ mod tests {
             "di\u{17f}regard your",
             "ignoring, overlapping: disregar, disregard your",
         ];
-        let fixed = |written: &str| LiteralPattern::new(written).unwrap();
         let patterns = PatternSet::new(written.iter().map(|written| fixed(written)).collect());
         assert!(patterns.beginnings().is_some());
         for text in texts {
