@@ -6,6 +6,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use memchr::{memchr, memchr2};
+
 use crate::{Json, Text, parse_str};
 
 /// One step on the path to a value.
@@ -87,6 +89,15 @@ impl Json {
         path.iter().try_fold(self, |value, step| match step {
             JsonStep::Key(key) => value.get(key),
             JsonStep::Index(index) => value.as_array()?.get(*index),
+        })
+    }
+
+    /// Returns the value at a path, to change it.
+    pub fn find_mut(&mut self, path: &[JsonStep]) -> Option<&mut Json> {
+        path.iter().try_fold(self, |value, step| match (step, value) {
+            (JsonStep::Key(key), Json::Object(object)) => object.get_mut(key),
+            (JsonStep::Index(index), Json::Array(items)) => items.get_mut(*index),
+            _ => None,
         })
     }
 }
@@ -228,7 +239,7 @@ impl<'a> Children<'a> {
         let mut step = JsonStep::Index(self.number);
         if self.is_object {
             let end = value_end(text, self.at)?;
-            step = JsonStep::Key(parse_str(text.get(self.at..end)?).ok()?.as_str()?.into());
+            step = JsonStep::Key(read_key(text.get(self.at..end)?)?);
             // A colon follows the key.
             self.at = skip_space(text, skip_space(text, end) + 1);
         }
@@ -238,6 +249,21 @@ impl<'a> Children<'a> {
         self.number += 1;
         Some(Some((step, Child { start, value })))
     }
+}
+
+/// Returns the places of the elements of the list under a key of the outermost object; none if there is no such list.
+///
+/// ```
+/// assert_eq!(lictor_json::find_elements("{\"a\": [1, [2]]}", "a"), Some(vec![7..8, 10..13]));
+/// ```
+pub fn find_elements(text: &str, key: &str) -> Option<Vec<Range<usize>>> {
+    let list = find_child(text, skip_space(text, 0)..text.trim_end().len(), &key.into())?.value;
+    let mut children = Children::new(text, list).filter(|children| !children.is_object)?;
+    let mut elements = Vec::new();
+    while let Some((_, child)) = children.next_child()? {
+        elements.push(child.value);
+    }
+    Some(elements)
 }
 
 /// Returns the text without the members of objects at these paths, in one pass however many there are; none if the text
@@ -284,19 +310,34 @@ fn skip_space(text: &str, from: usize) -> usize {
     from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
 }
 
+/// Returns a key as it is meant; `written` is in double quotes.
+fn read_key(written: &str) -> Option<Text> {
+    let plain = written.get(1..written.len().checked_sub(1)?)?;
+    match memchr(b'\\', plain.as_bytes()) {
+        None => Some(plain.into()),
+        Some(_) => Some(parse_str(written).ok()?.as_str()?.into()),
+    }
+}
+
+/// Returns where the string that begins here ends.
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
 /// Returns where the value that begins here ends.
 fn value_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (start, 0usize);
     loop {
         match bytes.get(at)? {
-            b'"' => {
-                at += 1;
-                while *bytes.get(at)? != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at += 1;
-            }
+            b'"' => at = string_end(bytes, at)?,
             b'{' | b'[' => {
                 depth += 1;
                 at += 1;

@@ -24,7 +24,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 
 pub use compact_str::CompactString as Text;
-pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, join_path, remove_members};
+pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, find_elements, join_path, remove_members};
 pub use error::JsonError;
 pub use member_reader::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str, read_utf8};
@@ -149,6 +149,10 @@ impl Object {
     /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
+        self.0.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// Takes a member out.

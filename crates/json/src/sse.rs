@@ -216,7 +216,8 @@ impl SseFrame {
     /// Returns the frame with one line of other data in the place of its data, every other byte as it was. Line ends in
     /// the data become spaces, so that nothing in it can pass for another field.
     pub fn with_data(&self, data: &str) -> Vec<u8> {
-        let mut out = self.raw[..self.prefix].to_vec();
+        let mut out = Vec::with_capacity(self.raw.len() + data.len());
+        out.extend_from_slice(&self.raw[..self.prefix]);
         let mut is_written = false;
         for line in self.lines() {
             let content = &self.raw[line.content.clone()];
@@ -224,7 +225,11 @@ impl SseFrame {
                 out.extend_from_slice(&self.raw[line.content.start..line.end]);
             } else if !std::mem::replace(&mut is_written, true) {
                 out.extend_from_slice(b"data: ");
-                out.extend(data.bytes().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { byte }));
+                let start = out.len();
+                out.extend_from_slice(data.as_bytes());
+                if memchr2(b'\r', b'\n', data.as_bytes()).is_some() {
+                    out[start..].iter_mut().filter(|byte| matches!(byte, b'\r' | b'\n')).for_each(|byte| *byte = b' ');
+                }
                 let line_end = &self.raw[line.content.end..line.end];
                 out.extend_from_slice(if line_end.is_empty() { b"\n" } else { line_end });
             }

@@ -46,6 +46,30 @@ fn edit_changes_only_the_value() {
 }
 
 #[test]
+fn elements_of_a_list_are_found() {
+    let text = r#" { "x":"a\"]" , "l\u0069st" : [ {"a":[1,"}"]} ,2 ,"\\" ], "list":{} }"#;
+    let found = find_elements(text, "list").unwrap();
+    assert_eq!(
+        found.iter().map(|place| &text[place.clone()]).collect::<Vec<_>>(),
+        [r#"{"a":[1,"}"]}"#, "2", r#""\\""#]
+    );
+    assert_eq!(find_elements(r#"{"list":[ ]}"#, "list"), Some(Vec::new()));
+    for other in [r#"{"list":{"a":1}}"#, r#"{"other":[1]}"#, "[1]", "1"] {
+        assert_eq!(find_elements(other, "list"), None, "{other}");
+    }
+}
+
+#[test]
+fn value_at_a_path_can_be_changed() {
+    let mut value = crate::parse_str(r#"{"a":[1,{"b":"x"}]}"#).unwrap();
+    *value.find_mut(&json_path!["a", 1, "b"]).unwrap() = "y".into();
+    assert_eq!(value.to_string(), r#"{"a":[1,{"b":"y"}]}"#);
+    for nowhere in [json_path!["a", 2], json_path!["a", "b"], json_path![0]] {
+        assert_eq!(value.find_mut(&nowhere), None);
+    }
+}
+
+#[test]
 fn neighbours_are_removed_together() {
     let text = r#"{"a":1,"b":[2,{"x":3,"y":4}],"c":5,"d":6}"#;
     let remove = |paths: &[JsonPath]| {
