@@ -111,10 +111,12 @@ pub fn hash_event(event: &Event) -> ContentHash {
 /// Returns bytes as hexadecimal digits.
 pub fn to_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    let mut text = String::with_capacity(bytes.len() * 2);
-    bytes.iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
-    text
+    let mut digits = vec![0; bytes.len() * 2];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+    // Digits are ASCII, so this cannot fail.
+    String::from_utf8(digits).unwrap_or_default()
 }
 
 /// Returns the hash of a value.
