@@ -96,6 +96,8 @@ pub struct MonitorSet {
     /// Monitors that need all facts of every position.
     pub(crate) whole: Vec<u32>,
     limits: Option<CacheLimits>,
+    /// Whether several monitors were added with one formula.
+    pub(crate) has_shared_formulas: bool,
     /// Changes whenever a monitor is added or removed.
     pub(crate) version: u64,
     pub(crate) scratch: Scratch,
@@ -116,6 +118,8 @@ impl MonitorSet {
     /// affected.
     pub fn add(&mut self, monitor: Monitor) -> MonitorId {
         let id = self.entries.len() as u32;
+        let mut others = self.entries.iter().flatten();
+        self.has_shared_formulas |= others.any(|other| other.monitor.formula_hash() == monitor.formula_hash());
         let limits = self.limits.unwrap_or(CacheLimits::DEFAULT);
         let mut cache = Cache::new(&monitor.compiled.skeleton, limits);
         let start = cache.start(&monitor.compiled.skeleton, 0);

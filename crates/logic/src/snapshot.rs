@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::after::After;
 use crate::bindings::Bindings;
 use crate::data::{DataStore, SavedDataStore};
 use crate::interval::Time;
+use crate::monitor::Monitor;
 use crate::monitor_set::{Entry, MonitorId, MonitorSet};
 use crate::state::{Point, PortableResidual};
 use crate::trace_state::{ExtendedState, MonitorState, TraceState};
@@ -28,6 +30,9 @@ pub struct Snapshot {
     clock: Option<Time>,
     /// The hashes of its formulas, in their order; none for a removed one.
     formulas: Vec<Option<Arc<str>>>,
+    /// The behavior after a verdict of those monitors whose formula another one has too, by their indexes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<(u32, SavedAfter)>,
     /// The states of some of them, by their indexes. All others are in their start state.
     #[serde(rename = "seats")]
     states: Vec<(u32, SavedMonitorState)>,
@@ -42,6 +47,25 @@ struct SavedMonitorState {
     #[serde(default, skip_serializing_if = "is_zero")]
     decided_at: u32,
     state: SavedState,
+}
+
+/// An [`After`] as data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SavedAfter {
+    Latch,
+    Reset,
+    Each,
+}
+
+impl From<After> for SavedAfter {
+    fn from(after: After) -> SavedAfter {
+        match after {
+            After::Latch => SavedAfter::Latch,
+            After::Reset => SavedAfter::Reset,
+            After::Each => SavedAfter::Each,
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -106,6 +130,17 @@ impl Snapshot {
     fn saved_state(&self, place: usize) -> Option<&SavedMonitorState> {
         self.states.iter().find(|(of, _)| *of as usize == place).map(|(_, monitor_state)| monitor_state)
     }
+
+    /// Returns the index of the state that a monitor continues: one of its formula, and of its behavior after a verdict
+    /// if several monitors had the formula.
+    fn find_same(&self, monitor: &Monitor) -> Option<usize> {
+        let has_formula = |place: &usize| self.formulas[*place].as_ref() == Some(monitor.formula_hash());
+        let after = (!self.after.is_empty()).then(|| SavedAfter::from(monitor.after));
+        let is_exact = |place: &usize| self.after.iter().any(|(of, it)| *of as usize == *place && Some(*it) == after);
+        let mut same = (0..self.formulas.len()).filter(has_formula);
+        let first = same.clone().next();
+        same.find(is_exact).or(first)
+    }
 }
 
 impl MonitorSet {
@@ -132,7 +167,15 @@ impl MonitorSet {
             }
         }
         let (positions, clock) = (trace_state.positions, trace_state.clock);
-        Snapshot { version: SNAPSHOT_VERSION, positions, clock, formulas, states }
+        let after = if self.has_shared_formulas { self.save_after(&formulas) } else { Vec::new() };
+        Snapshot { version: SNAPSHOT_VERSION, positions, clock, formulas, after, states }
+    }
+
+    /// Returns the behavior after a verdict of each monitor whose formula another one has too.
+    fn save_after(&self, formulas: &[Option<Arc<str>>]) -> Vec<(u32, SavedAfter)> {
+        let is_shared = |formula: &Arc<str>| formulas.iter().flatten().filter(|it| *it == formula).count() > 1;
+        let shared = formulas.iter().enumerate().filter(|(_, formula)| formula.as_ref().is_some_and(is_shared));
+        shared.filter_map(|(index, _)| Some((index as u32, self.entry_by_index(index)?.after.into()))).collect()
     }
 
     /// Returns the trace of a snapshot. The monitors must be those it was taken with, in the same order.
@@ -164,7 +207,8 @@ impl MonitorSet {
     }
 
     /// Returns the trace of a snapshot that may have been taken with other monitors. Monitors whose formula is in it
-    /// continue, in any order. The others start here, and are returned too.
+    /// continue, in any order; if several of its monitors had the formula, from the one with the same [`After`]. The
+    /// others start here, and are returned too.
     pub fn migrate(&mut self, snapshot: &Snapshot) -> Result<(TraceState, Vec<MonitorId>), SnapshotError> {
         check_version(snapshot)?;
         let mut begun = Vec::new();
@@ -174,9 +218,7 @@ impl MonitorSet {
                 states.push(MonitorState::new(ExtendedState::Removed));
                 continue;
             };
-            let same =
-                snapshot.formulas.iter().position(|formula| formula.as_ref() == Some(entry.monitor.formula_hash()));
-            states.push(match same {
+            states.push(match snapshot.find_same(&entry.monitor) {
                 Some(place) => restore_state(entry, snapshot.saved_state(place))?,
                 None => {
                     begun.push(MonitorId(index as u32));

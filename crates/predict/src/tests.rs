@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{Facts, Monitor, MonitorSet, Snapshot};
+use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet, Snapshot};
 use proptest::prelude::*;
 
 use crate::chain::{Chain, END, FIRST, OTHER, OTHER_ACTION, SymbolContext};
@@ -362,4 +362,36 @@ fn present_violations_count() {
         1.0
     );
     assert!(forecast(predictor.forecast(&snapshot, &place, &[]).unwrap()) < 0.2);
+}
+
+/// A property is forecast from its own state, not from that of another with the same formula.
+#[test]
+fn same_formulas_are_forecast_by_their_after() {
+    let sessions: Vec<Vec<Step>> = (0..40).map(|n| vec![step(2), step(if n % 3 == 0 { 5 } else { 8 })]).collect();
+    let chain = Arc::new(Chain::learn(&sessions, &[]).unwrap());
+    let mut arena = Arena::new();
+    let formula = arena.parse("G !c").unwrap();
+    let monitor = |after: After| Monitor::with_after(&arena, formula, after).unwrap();
+    let forecast = |in_session: &[After], after: After| {
+        let mut monitors = MonitorSet::new();
+        for after in in_session {
+            monitors.add(monitor(*after));
+        }
+        let mut state = monitors.start();
+        monitors.step(&mut state, &step(5).facts);
+        monitors.step(&mut state, &step(2).facts);
+        let mut place = chain.start();
+        chain.follow(&mut place, &step(2));
+        let properties = [("p", monitor(after))];
+        let mut predictor = Predictor::new(Arc::clone(&chain), &properties, SOME_VIOLATION, 1).unwrap();
+        let outlook = predictor.forecast(&monitors.snapshot(&state), &place, &[]).unwrap();
+        outlook.forecast().unwrap().chance
+    };
+    for (first, second) in [(After::Latch, After::Reset), (After::Reset, After::Latch), (After::Each, After::Latch)] {
+        for after in [first, second] {
+            assert_eq!(forecast(&[first, second], after), forecast(&[after], after), "{after:?} of {first:?}");
+        }
+    }
+    assert_eq!(forecast(&[After::Latch], After::Latch), 0.0);
+    assert!(forecast(&[After::Reset], After::Reset) > 0.2);
 }

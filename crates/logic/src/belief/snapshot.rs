@@ -13,10 +13,9 @@ use super::bindings::{BeliefPopulation, BindingBeliefs};
 use super::distribution::{Broken, Distribution, MAX_POINTS, PointTable, WeightedPoint};
 use super::groups::GroupId;
 use super::{Belief, BeliefMonitor, BeliefState};
-use crate::after::After;
 use crate::chance::ONE;
 use crate::interval::Time;
-use crate::snapshot::SnapshotError;
+use crate::snapshot::{SavedAfter, SnapshotError};
 use crate::state::{Point, PortableResidual};
 use crate::value::Value;
 
@@ -49,24 +48,6 @@ struct SavedPopulation {
     unseen: usize,
     /// Sorted by their values.
     bindings: Vec<(Vec<Option<Value>>, usize)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SavedAfter {
-    Latch,
-    Reset,
-    Each,
-}
-
-impl From<After> for SavedAfter {
-    fn from(after: After) -> SavedAfter {
-        match after {
-            After::Latch => SavedAfter::Latch,
-            After::Reset => SavedAfter::Reset,
-            After::Each => SavedAfter::Each,
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -269,3 +269,29 @@ fn state_survives_added_and_removed_monitors() {
     let mut moved = other.migrate(&snapshot).unwrap().0;
     assert_eq!(other.end(&mut moved, id), Verdict::Violated);
 }
+
+#[test]
+fn migrate_tells_same_formulas_by_their_after() {
+    let mut arena = Arena::new();
+    let formula = arena.parse("G !c").unwrap();
+    let all = [After::Latch, After::Reset, After::Each];
+    let monitor = |after| Monitor::with_after(&arena, formula, after).unwrap();
+    for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut monitors = MonitorSet::new();
+        for place in order {
+            monitors.add(monitor(all[place]));
+        }
+        let mut trace_state = monitors.start();
+        monitors.step(&mut trace_state, &facts("c"));
+        let snapshot = monitors.snapshot(&trace_state);
+        let snapshot: lictor_logic::Snapshot =
+            serde_json::from_str(&serde_json::to_string(&snapshot).unwrap()).unwrap();
+        for after in all {
+            let mut other = MonitorSet::new();
+            let id = other.add(monitor(after));
+            let mut moved = other.migrate(&snapshot).unwrap().0;
+            let expected = if after == After::Latch { Verdict::Violated } else { Verdict::Inconclusive };
+            assert_eq!(other.verdict(&mut moved, id), expected, "{after:?} of {order:?}");
+        }
+    }
+}
