@@ -223,6 +223,12 @@ impl Chain {
         (forget(0, context), &EMPTY)
     }
 
+    /// Whether the last event is of a class that no log had: nothing was learnt of what follows it.
+    pub(crate) fn is_unseen(&self, context: SymbolContext) -> bool {
+        let last = MAX_ORDER - 1;
+        context[last] != FORGOTTEN && self.row(context).0[last] == FORGOTTEN
+    }
+
     /// Returns the probability that a symbol comes after a row's context.
     pub(crate) fn probability(&self, row: &Row, symbol: u32) -> f64 {
         (row.count(symbol) as f64 + self.smoothing) / (row.total as f64 + self.smoothing * self.width() as f64)

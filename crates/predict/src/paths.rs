@@ -21,7 +21,8 @@ pub(crate) fn walk_paths(
     within: u32,
     (paths, seed): (u32, u64),
 ) -> Result<Reached, SnapshotError> {
-    let start = machine.resume(session, present)?;
+    let mut start = machine.resume(session, present)?;
+    let is_guess = machine.outcome(&mut start) == Outcome::Open && chain.is_unseen(place.context);
     let mut random = SeededRandom::new(seed);
     let (mut least, mut most) = (0u32, 0u32);
     for _ in 0..paths {
@@ -33,7 +34,9 @@ pub(crate) fn walk_paths(
     }
     let share = |hits: u32| f64::from(hits) / f64::from(paths.max(1));
     let bound = |hits: u32| clopper_pearson(f64::from(hits), f64::from(paths.max(1)), CONFIDENCE);
-    Ok(Reached { known: (share(least), share(most)), interval: (bound(least).0, bound(most).1) })
+    // After an event that no log had, the paths are drawn by what follows events of all classes.
+    let interval = if is_guess { (0.0, 1.0) } else { (bound(least).0, bound(most).1) };
+    Ok(Reached { known: (share(least), share(most)), interval })
 }
 
 fn walk(

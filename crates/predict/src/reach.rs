@@ -6,7 +6,8 @@
 //!
 //! A chain is learnt from finitely many sessions, so each of its probabilities may be off. The interval has two parts:
 //! what a few unseen events after each context could do at worst and at best (the imprecise Dirichlet model, Walley
-//! 1996), and the deviation of the counted shares.
+//! 1996), and the deviation of the counted shares. After an event that no log had, there are no counts: the next event
+//! may have any effect.
 
 use lictor_logic::{Facts, Snapshot, SnapshotError, Verdict};
 use rustc_hash::FxHashMap;
@@ -309,7 +310,7 @@ fn leaf(outcome: Outcome) -> (f64, f64) {
 fn evaluate(chain: &Chain, mut layers: Vec<Vec<Node>>) -> Reached {
     let mut deviations: FxHashMap<SymbolContext, f64> = FxHashMap::default();
     let mut below: Vec<NodeValue> = Vec::new();
-    for layer in layers.iter_mut().rev() {
+    for (depth, layer) in layers.iter_mut().enumerate().rev() {
         for node in layer.iter_mut() {
             // Nodes of the last layer have no edges: their paths are too long to be followed.
             if node.edges.is_empty() {
@@ -317,7 +318,12 @@ fn evaluate(chain: &Chain, mut layers: Vec<Vec<Node>>) -> Reached {
                 continue;
             }
             let (context, row) = chain.row(node.context);
-            let whole = row.total as f64 + chain.smoothing * chain.width() as f64;
+            // What follows events of all classes is no evidence of what follows one that no log had. Later on a path, the
+            // upper end takes such an event for a violation anyway.
+            let whole = match depth == 0 && chain.is_unseen(node.context) {
+                true => 0.0,
+                false => row.total as f64 + chain.smoothing * chain.width() as f64,
+            };
             let seen = whole / (whole + UNSEEN_EVENTS);
             let (mut known, mut low, mut high) = ((0.0, 0.0), 0.0, 0.0);
             let (mut lowest, mut highest, mut squares) = (1.0f64, 0.0f64, 0.0);

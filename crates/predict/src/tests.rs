@@ -364,6 +364,29 @@ fn present_violations_count() {
     assert!(forecast(predictor.forecast(&snapshot, &place, &[]).unwrap()) < 0.2);
 }
 
+/// What follows an event that no log had is not known, so that the interval excludes nothing that can still happen.
+#[test]
+fn interval_after_unseen_event_is_wide() {
+    let sessions: Vec<Vec<Step>> = (0..400).map(|n| vec![step(2), step(if n % 3 == 0 { 5 } else { 8 })]).collect();
+    let chain = Arc::new(Chain::learn(&sessions, &[]).unwrap());
+    let unseen = Step { kind: "tool_call".into(), tool: Some("new".into()), facts: Facts::default(), is_action: true };
+    // One by all paths, one by random paths.
+    for formula in ["G !c", "G(a -> F[0,5s] c)"] {
+        let monitor = Monitor::parse(formula).unwrap();
+        let snapshot = start_of(&monitor, &[]);
+        let mut predictor = Predictor::new(Arc::clone(&chain), &[("p", monitor)], SOME_VIOLATION, 1).unwrap();
+        let mut forecast = |step: &Step| {
+            let mut place = chain.start();
+            chain.follow(&mut place, step);
+            let outlook = predictor.forecast(&snapshot, &place, &[]).unwrap();
+            outlook.forecast().cloned().unwrap()
+        };
+        let (known, unknown) = (forecast(&step(2)), forecast(&unseen));
+        assert!(known.most - known.least < 0.2, "{formula}: {known:?}");
+        assert_eq!((unknown.least, unknown.most), (0.0, 1.0), "{formula}: {unknown:?}");
+    }
+}
+
 /// A property is forecast from its own state, not from that of another with the same formula.
 #[test]
 fn same_formulas_are_forecast_by_their_after() {
