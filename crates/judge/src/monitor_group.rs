@@ -343,7 +343,8 @@ fn describe_owed(residual: &mut Sentence) -> String {
         _ => Vec::new(),
     };
     let formula = if owed.is_empty() { *formula } else { arena.and(owed) };
-    arena.english(formula)
+    // The bounds are what is left of them, to the nanosecond. Rounded, they do not change with each event.
+    arena.rounded_english(formula)
 }
 
 impl Violations {

@@ -28,6 +28,16 @@ impl Arena {
     /// # Ok::<(), lictor_logic::ParseErrors>(())
     /// ```
     pub fn english(&self, f: Formula) -> String {
+        self.write_english(f, |span| span.to_string())
+    }
+
+    /// Returns a formula in English like [`english`](Arena::english), with [rounded](Span::to_rounded) lengths of time:
+    /// for bounds of which a part has passed.
+    pub fn rounded_english(&self, f: Formula) -> String {
+        self.write_english(f, Span::to_rounded)
+    }
+
+    fn write_english(&self, f: Formula, write_span: fn(Span) -> String) -> String {
         let mut text = String::new();
         let mut pieces = vec![EnglishPart::Clause(f, StepReference::First)];
         while let Some(piece) = pieces.pop() {
@@ -35,7 +45,7 @@ impl Arena {
                 EnglishPart::Text(words) => text.push_str(&words),
                 EnglishPart::Clause(f, step) => {
                     let start = pieces.len();
-                    SentenceWriter { arena: self, pieces: &mut pieces, step }.write_clause(f);
+                    SentenceWriter { arena: self, pieces: &mut pieces, step, write_span }.write_clause(f);
                     pieces[start..].reverse();
                 }
             }
@@ -78,6 +88,7 @@ struct SentenceWriter<'a> {
     /// The pieces of the clause, in reading order.
     pieces: &'a mut Vec<EnglishPart>,
     step: StepReference,
+    write_span: fn(Span) -> String,
 }
 
 impl SentenceWriter<'_> {
@@ -202,7 +213,7 @@ impl SentenceWriter<'_> {
                 };
                 self.push_text(format!(
                     "{of}, {}, for which (",
-                    every_step(self.step, TimeDirection::Earlier, *interval)
+                    self.every_step(self.step, TimeDirection::Earlier, *interval)
                 ));
                 self.push_clause(*body, StepReference::That);
                 self.push_text(")");
@@ -243,10 +254,10 @@ impl SentenceWriter<'_> {
             Unary::WeakNext => format!("if there is a step right after {step} then, at it, "),
             Unary::Previous => format!("there is a step right before {step} and, at it, "),
             Unary::WeakPrevious => format!("if there is a step right before {step} then, at it, "),
-            Unary::Eventually => format!("{}, ", some_step(step, TimeDirection::Later, interval)),
-            Unary::Always => format!("{}, ", every_step(step, TimeDirection::Later, interval)),
-            Unary::Once => format!("{}, ", some_step(step, TimeDirection::Earlier, interval)),
-            Unary::Historically => format!("{}, ", every_step(step, TimeDirection::Earlier, interval)),
+            Unary::Eventually => format!("{}, ", self.some_step(step, TimeDirection::Later, interval)),
+            Unary::Always => format!("{}, ", self.every_step(step, TimeDirection::Later, interval)),
+            Unary::Once => format!("{}, ", self.some_step(step, TimeDirection::Earlier, interval)),
+            Unary::Historically => format!("{}, ", self.every_step(step, TimeDirection::Earlier, interval)),
         });
         self.push_clause(f, StepReference::That);
     }
@@ -276,25 +287,25 @@ impl SentenceWriter<'_> {
         };
         match operator {
             Binary::Until => {
-                let when = format!("{}, ", some_step(step, TimeDirection::Later, interval));
+                let when = format!("{}, ", self.some_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, ", and until then ", f, "");
             }
             Binary::Since => {
-                let when = format!("{}, ", some_step(step, TimeDirection::Earlier, interval));
+                let when = format!("{}, ", self.some_step(step, TimeDirection::Earlier, interval));
                 parts(self, &when, g, ", and since then ", f, "");
             }
             Binary::WeakUntil if interval.is_unbounded() => {
                 parts(self, &format!("from {step} on, "), f, " until ", g, ", or for ever");
             }
             Binary::WeakUntil if whole == interval => {
-                let when = format!("{}, ", every_step(step, TimeDirection::Later, interval));
+                let when = format!("{}, ", self.every_step(step, TimeDirection::Later, interval));
                 let unless = format!(" unless, at it or at an earlier one not before {step}, ");
                 parts(self, &when, f, &unless, g, "");
             }
             Binary::WeakUntil => {
-                let when = format!("either ({}, ", some_step(step, TimeDirection::Later, interval));
+                let when = format!("either ({}, ", self.some_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, ", and until then ", f, ") or (");
-                self.push_text(format!("{}, ", every_step(step, TimeDirection::Later, whole)));
+                self.push_text(format!("{}, ", self.every_step(step, TimeDirection::Later, whole)));
                 self.push_part(f, StepReference::That);
                 self.push_text("), or both");
             }
@@ -303,17 +314,17 @@ impl SentenceWriter<'_> {
                 parts(self, &format!("from {step} on, "), g, between, f, ", or for ever");
             }
             Binary::Release => {
-                let when = format!("{}, ", every_step(step, TimeDirection::Later, interval));
+                let when = format!("{}, ", self.every_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, &format!(" unless, at an earlier one not before {step}, "), f, "");
             }
             Binary::StrongRelease if whole == interval => {
-                let when = format!("{}, ", some_step(step, TimeDirection::Later, interval));
+                let when = format!("{}, ", self.some_step(step, TimeDirection::Later, interval));
                 parts(self, &when, f, ", and up to and including then ", g, "");
             }
             Binary::StrongRelease => {
-                let when = format!("both ({}, ", every_step(step, TimeDirection::Later, interval));
+                let when = format!("both ({}, ", self.every_step(step, TimeDirection::Later, interval));
                 parts(self, &when, g, &format!(" unless, at an earlier one not before {step}, "), f, ") and (");
-                self.push_text(format!("{}, ", some_step(step, TimeDirection::Later, whole)));
+                self.push_text(format!("{}, ", self.some_step(step, TimeDirection::Later, whole)));
                 self.push_part(f, StepReference::That);
                 self.push_text(")");
             }
@@ -322,32 +333,36 @@ impl SentenceWriter<'_> {
                 parts(self, &format!("up to {step}, "), g, between, f, ", or from the beginning");
             }
             Binary::Trigger => {
-                let when = format!("{}, ", every_step(step, TimeDirection::Earlier, interval));
+                let when = format!("{}, ", self.every_step(step, TimeDirection::Earlier, interval));
                 parts(self, &when, g, &format!(" unless, at a later one not after {step}, "), f, "");
             }
         }
     }
-}
 
-/// `at that step or a later one at most 5 steps after it`
-fn some_step(step: StepReference, way: TimeDirection, interval: Interval) -> String {
-    let one = if way == TimeDirection::Later { "a later one" } else { "an earlier one" };
-    match bound_distance(interval) {
-        BoundDistance::Any if step == StepReference::First && way == TimeDirection::Later => "at some step".to_owned(),
-        BoundDistance::Any => format!("at {step} or {one}"),
-        BoundDistance::AtMost(most) => format!("at {step} or {one} {most} {} it", direction_word(way)),
-        BoundDistance::Within(range) => format!("at a step {range} {} {step}", direction_word(way)),
+    /// `at that step or a later one at most 5 steps after it`
+    fn some_step(&self, step: StepReference, way: TimeDirection, interval: Interval) -> String {
+        let one = if way == TimeDirection::Later { "a later one" } else { "an earlier one" };
+        match bound_distance(interval, self.write_span) {
+            BoundDistance::Any if step == StepReference::First && way == TimeDirection::Later => {
+                "at some step".to_owned()
+            }
+            BoundDistance::Any => format!("at {step} or {one}"),
+            BoundDistance::AtMost(most) => format!("at {step} or {one} {most} {} it", direction_word(way)),
+            BoundDistance::Within(range) => format!("at a step {range} {} {step}", direction_word(way)),
+        }
     }
-}
 
-/// `at that step and every later one at most 5 steps after it`
-fn every_step(step: StepReference, way: TimeDirection, interval: Interval) -> String {
-    let one = if way == TimeDirection::Later { "every later one" } else { "every earlier one" };
-    match bound_distance(interval) {
-        BoundDistance::Any if step == StepReference::First && way == TimeDirection::Later => "at every step".to_owned(),
-        BoundDistance::Any => format!("at {step} and {one}"),
-        BoundDistance::AtMost(most) => format!("at {step} and {one} {most} {} it", direction_word(way)),
-        BoundDistance::Within(range) => format!("at every step {range} {} {step}", direction_word(way)),
+    /// `at that step and every later one at most 5 steps after it`
+    fn every_step(&self, step: StepReference, way: TimeDirection, interval: Interval) -> String {
+        let one = if way == TimeDirection::Later { "every later one" } else { "every earlier one" };
+        match bound_distance(interval, self.write_span) {
+            BoundDistance::Any if step == StepReference::First && way == TimeDirection::Later => {
+                "at every step".to_owned()
+            }
+            BoundDistance::Any => format!("at {step} and {one}"),
+            BoundDistance::AtMost(most) => format!("at {step} and {one} {most} {} it", direction_word(way)),
+            BoundDistance::Within(range) => format!("at every step {range} {} {step}", direction_word(way)),
+        }
     }
 }
 
@@ -362,18 +377,20 @@ enum BoundDistance {
     Within(String),
 }
 
-fn bound_distance(interval: Interval) -> BoundDistance {
+fn bound_distance(interval: Interval, write: fn(Span) -> String) -> BoundDistance {
     let steps = |count: u32| if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
     match interval {
         Interval::Steps { from: 0, to: None } | Interval::Time { from: Span(0), to: None } => BoundDistance::Any,
         Interval::Steps { from: 0, to: Some(to) } => BoundDistance::AtMost(format!("at most {}", steps(to))),
-        Interval::Time { from: Span(0), to: Some(to) } => BoundDistance::AtMost(format!("at most {to}")),
+        Interval::Time { from: Span(0), to: Some(to) } => BoundDistance::AtMost(format!("at most {}", write(to))),
         Interval::Steps { from, to: None } => BoundDistance::Within(format!("at least {}", steps(from))),
-        Interval::Time { from, to: None } => BoundDistance::Within(format!("at least {from}")),
+        Interval::Time { from, to: None } => BoundDistance::Within(format!("at least {}", write(from))),
         Interval::Steps { from, to: Some(to) } if from == to => BoundDistance::Within(format!("exactly {}", steps(to))),
-        Interval::Time { from, to: Some(to) } if from == to => BoundDistance::Within(format!("exactly {to}")),
+        Interval::Time { from, to: Some(to) } if from == to => BoundDistance::Within(format!("exactly {}", write(to))),
         Interval::Steps { from, to: Some(to) } => BoundDistance::Within(format!("between {from} and {}", steps(to))),
-        Interval::Time { from, to: Some(to) } => BoundDistance::Within(format!("between {from} and {to}")),
+        Interval::Time { from, to: Some(to) } => {
+            BoundDistance::Within(format!("between {} and {}", write(from), write(to)))
+        }
     }
 }
 

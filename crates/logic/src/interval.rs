@@ -44,6 +44,36 @@ impl Span {
         ("ms", 1_000_000),
     ];
 
+    /// Returns it as a person says it, rounded: to seconds below ten minutes, then to ten seconds, to minutes from an hour
+    /// on, and to hours from a day on. A part of a second is in milliseconds.
+    ///
+    /// ```
+    /// use lictor_logic::Span;
+    /// let rounded = [599_987_041_401, 598_600_000_000, 8_000_000_000_000].map(|it| Span(it).to_rounded());
+    /// assert_eq!(rounded, ["10m", "9m 59s", "2h 13m"]);
+    /// ```
+    pub fn to_rounded(self) -> String {
+        const MINUTE: u64 = 60_000_000_000;
+        let grain = match self.0 {
+            0..1_000_000_000 => 1_000_000,
+            1_000_000_000..600_000_000_000 => 1_000_000_000,
+            600_000_000_000..3_600_000_000_000 => 10_000_000_000,
+            3_600_000_000_000..86_400_000_000_000 => MINUTE,
+            _ => 60 * MINUTE,
+        };
+        // Never nothing, for what is left is something.
+        let count = (self.0.saturating_add(grain / 2) / grain).max(u64::from(self.0 > 0));
+        let mut rest = count.saturating_mul(grain);
+        let mut parts = Vec::new();
+        for (unit, size) in Span::UNITS {
+            if rest >= size {
+                parts.push(format!("{}{unit}", rest / size));
+                rest %= size;
+            }
+        }
+        if parts.is_empty() { "0s".to_owned() } else { parts.join(" ") }
+    }
+
     /// Returns a span of this many whole seconds.
     pub const fn from_seconds(seconds: u64) -> Span {
         Span(seconds.saturating_mul(1_000_000_000))

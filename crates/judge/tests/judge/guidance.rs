@@ -9,7 +9,7 @@ use lictor_json::{Json, Object, parse_str};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Guard, GuardOptions};
 use lictor_judge::guidance::{CallSketch, GuidanceQuery, Obligation, write_note};
-use lictor_logic::Time;
+use lictor_logic::{Span, Time};
 use lictor_policy::{FileResolver, Policy, Response};
 
 fn guard(policy: &str) -> Guard {
@@ -81,6 +81,28 @@ properties:
     guard.decide(call("notify", r#"{"who":"ann"}"#, 3), None);
     guard.decide(call("log", "{}", 4), None);
     assert!(obligations(&mut guard).is_empty());
+}
+
+#[test]
+fn owed_note_rounds_what_is_left_of_bounds() {
+    let mut guard = guard(
+        r#"
+lictor: 1
+name: p
+properties:
+  - {id: logged, says: Sales are logged., formula: 'always (tool_call("sell") -> eventually[0,10m] tool_call("log"))'}
+"#,
+    );
+    let mut notes = Vec::new();
+    for (tool, nanoseconds) in [("sell", 0), ("look", 12_958_599), ("look", 400_000_000), ("look", 1_300_000_000)] {
+        let mut event = call(tool, "{}", 1);
+        event.time = event.time.map(|time| time.plus(Span(nanoseconds)));
+        guard.decide(event, None);
+        notes.push(write_note(&obligations(&mut guard), &[]).unwrap());
+    }
+    assert!(notes[0].contains("at most 10m after it"), "{}", notes[0]);
+    assert_eq!((&notes[1], &notes[2]), (&notes[0], &notes[0]), "a part of a second changes nothing");
+    assert!(notes[3].contains("at most 9m 59s after it"), "{}", notes[3]);
 }
 
 #[test]
