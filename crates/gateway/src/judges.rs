@@ -95,7 +95,9 @@ impl Judges {
             metrics.add_tenant(&tenant);
             let guard = make_guard(judge.fork(), &policy, options)?;
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
-            let warden = Warden::open_sharing(guard, store, ledger.clone(), warden.clone())?.observed_by(feed.clone());
+            let mut options = warden.clone();
+            options.tenant = Some(tenant.clone()).filter(|tenant| tenant != EVERYBODY);
+            let warden = Warden::open_sharing(guard, store, ledger.clone(), options)?.observed_by(feed.clone());
             let (metrics, journal) = (Arc::clone(metrics), journal.clone());
             let (tenant_name, expired) = (tenant.clone(), Arc::clone(&expired));
             let on_notice = move |notice: Result<Notice, WardenError>| match notice.map(|notice| notice.news) {

@@ -85,6 +85,13 @@ impl OutgoingRecord {
         self.body.insert("run".into(), json!(run));
     }
 
+    /// Notes the tenant of the session.
+    pub(crate) fn note_tenant(&mut self, tenant: Option<&str>) {
+        if let Some(tenant) = tenant {
+            self.body.insert("tenant".into(), json!(tenant));
+        }
+    }
+
     /// Notes the exchange of the event.
     pub(crate) fn note_exchange(&mut self, exchange: Option<&str>) {
         if let Some(exchange) = exchange {

@@ -95,6 +95,7 @@ impl Warden {
         for (place, (session, mut record)) in announced.chain(records).enumerate() {
             let held = session.as_ref().and_then(|session| self.held.get(session));
             held.into_iter().for_each(|held| record.note_run(&held.run));
+            record.note_tenant(self.options.tenant.as_deref());
             let mut key = String::new();
             if self.live.is_none() {
                 let number = held.map_or(0, |held| held.saves + 1);

@@ -50,6 +50,9 @@ pub struct WardenOptions {
     pub migrates: bool,
     /// Whether the caller only observes and forwards everything (shadow mode): the records note it.
     pub watches: bool,
+    /// The tenant that its sessions belong to, for the records; none if there is one only. Sessions of two tenants are
+    /// apart, whatever their names.
+    pub tenant: Option<String>,
 }
 
 impl WardenOptions {
@@ -64,6 +67,7 @@ impl WardenOptions {
             skew: None,
             migrates: true,
             watches: false,
+            tenant: None,
         }
     }
 }

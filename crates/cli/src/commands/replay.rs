@@ -3,6 +3,7 @@
 //! Events that were erased, kept only as a commitment, or whose records are missing are unknown to the policy. The
 //! numbers of the decisions in a session reveal them; a changed decision after such a gap is reported as uncertain.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::sync::Arc;
@@ -42,14 +43,22 @@ struct Counts {
 }
 
 /// The state of a replay.
-struct Replay {
-    guard: Guard,
+struct Replay<'a> {
+    policy: &'a Policy,
+    judge: Judge,
+    /// The tenants, by their names in records; that without a name has none there.
+    tenants: HashMap<String, TenantReplay>,
     /// The properties that are judged over more than a session.
     wide: BTreeSet<Text>,
     continuity: Continuity,
+    counts: Counts,
+}
+
+/// The state of one tenant: its sessions and histories are apart from those of others, whatever their names.
+struct TenantReplay {
+    guard: Guard,
     /// The present run of each session.
     sessions: HashMap<Text, String>,
-    counts: Counts,
 }
 
 /// A decision that changes.
@@ -91,19 +100,31 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut dyn Write) -> anyhow::Result<Outc
     finish(args, &replay.counts, out)
 }
 
-impl Replay {
-    fn new(policy: &Policy) -> anyhow::Result<Replay> {
-        let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
+impl TenantReplay {
+    fn new(judge: Judge, policy: &Policy) -> anyhow::Result<TenantReplay> {
         let foresight = policies::open_foresight(&judge, policy)?;
+        // The recorded times are those that counted.
+        let guard = Guard::new(judge, GuardOptions::default()).within_skew(Some(Span(u64::MAX))).foreseeing(foresight);
+        Ok(TenantReplay { guard, sessions: HashMap::new() })
+    }
+
+    /// Begins a session anew if this is a new run of it: that does not know the events of an earlier run.
+    fn enter_run(&mut self, session: &Text, run: &str) {
+        if self.sessions.get(session).is_some_and(|known| known != run) {
+            self.guard.release(session);
+        }
+        self.sessions.insert(session.clone(), run.to_owned());
+    }
+}
+
+impl<'a> Replay<'a> {
+    fn new(policy: &'a Policy) -> anyhow::Result<Replay<'a>> {
+        let judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
         let wide = policy.properties.iter().filter(|property| property.history != History::Session);
-        Ok(Replay {
-            // The recorded times are those that counted.
-            guard: Guard::new(judge, GuardOptions::default()).within_skew(Some(Span(u64::MAX))).foreseeing(foresight),
-            wide: wide.map(|property| property.id.clone()).collect(),
-            continuity: Continuity::default(),
-            sessions: HashMap::new(),
-            counts: Counts::default(),
-        })
+        let wide = wide.map(|property| property.id.clone()).collect();
+        // A policy that cannot be used is refused before the first record.
+        let tenants = HashMap::from([(String::new(), TenantReplay::new(judge.fork(), policy)?)]);
+        Ok(Replay { policy, judge, tenants, wide, continuity: Continuity::default(), counts: Counts::default() })
     }
 
     /// Counts a decision whose event can no longer be read.
@@ -123,19 +144,20 @@ impl Replay {
             .zip(body.get("number").and_then(Value::as_u64))
             .with_context(|| format!("record {record}: the decision says neither run nor number"))?;
         let session = event.session.clone().unwrap_or_default();
-        // A new run of a session does not know the events of an earlier run.
-        if self.sessions.get(&session).is_some_and(|known| known != run) {
-            self.guard.release(&session);
-        }
-        self.sessions.insert(session.clone(), run.to_owned());
+        let tenant = body.get("tenant").and_then(Value::as_str).unwrap_or_default();
+        let tenant = match self.tenants.entry(tenant.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(TenantReplay::new(self.judge.fork(), self.policy)?),
+        };
+        tenant.enter_run(&session, run);
         if let Some(missing) = self.continuity.count_missing(run, number) {
-            self.guard.miss(&session, missing, event.time);
+            tenant.guard.miss(&session, missing, event.time);
         }
         if !is_event(body) {
             return Ok(None);
         }
         let seen = body.get("seen").and_then(Value::as_str).and_then(parse_time);
-        let decision = self.guard.decide(event, seen);
+        let decision = tenant.guard.decide(event, seen);
         let before = body.get("action").and_then(Value::as_str).unwrap_or_default();
         if before == decision.action.name() {
             self.counts.same += 1;

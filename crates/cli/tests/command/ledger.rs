@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use lictor_ledger::{Draft, Ledger, LedgerOptions, Payload};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn lictor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lictor")).args(arguments).stdin(Stdio::null()).output().unwrap()
@@ -322,4 +322,42 @@ fn replay_repeats_decisions_of_forecasts() {
     );
     let summed = good(&["log", "interventions", &path("log")]);
     assert!(summed.contains("calls stopped               1\n"), "{summed}");
+}
+
+#[test]
+fn replay_keeps_sessions_of_tenants_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = r#"
+lictor: 1
+name: p
+properties:
+  - {id: pay-once, formula: 'always (tool_call("pay") implies !previous once tool_call("pay"))', respond: block}
+  - {id: refund-once, formula: 'always (tool_call("refund") implies !previous once tool_call("refund"))', respond: block, history: global}
+"#;
+    let (log, file) = (folder.path().join("log"), folder.path().join("policy.yaml"));
+    fs::write(&file, policy).unwrap();
+    let ledger = Ledger::create(&log, "example.com/agents", LedgerOptions::new(jiff::Timestamp::now)).unwrap();
+    for (tenant, number, tool, action) in [
+        (Some("a"), 1, "pay", "forward"),
+        (Some("b"), 1, "pay", "forward"),
+        (None, 1, "pay", "forward"),
+        (Some("a"), 2, "pay", "block"),
+        (Some("b"), 2, "refund", "forward"),
+        (Some("a"), 3, "refund", "forward"),
+        (Some("b"), 3, "refund", "block"),
+        (None, 2, "pay", "block"),
+    ] {
+        let mut body = json!({"type": "decision", "action": action, "number": number, "settles": false});
+        body["run"] = json!(format!("run of {tenant:?}"));
+        if let Some(tenant) = tenant {
+            body["tenant"] = json!(tenant);
+        }
+        let event = json!({"kind": "tool_call", "session": "s", "tool": tool, "args": {}});
+        let payload = Payload::Sealed(json!({"event": event, "decision": {}}).to_string().into_bytes());
+        let draft = Draft { body: body.as_object().unwrap().clone(), payload: Some(payload), ..Draft::default() };
+        ledger.append(draft).unwrap().wait().unwrap();
+    }
+    ledger.close().unwrap();
+    let said = good(&["replay", log.to_str().unwrap(), "-p", file.to_str().unwrap()]);
+    assert!(said.contains("8 decisions stay, 0 change"), "{said}");
 }

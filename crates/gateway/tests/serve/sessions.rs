@@ -1,6 +1,6 @@
 //! Sessions: their ids, their tenants, and their continuation after a restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -49,6 +49,9 @@ async fn sessions_are_separate_between_tenants() {
     let mut from: Vec<&str> = exchanges.iter().map(|it| it["session_from"].as_str().unwrap()).collect();
     from.sort_unstable();
     assert_eq!(from, ["body", "header", "header", "header", "header", "header"]);
+    let tenants: BTreeSet<Option<&str>> =
+        of_type(&records, "decision").iter().map(|it| it.get("tenant").and_then(Value::as_str)).collect();
+    assert_eq!(tenants, BTreeSet::from([None, Some("a"), Some("b")]), "credentials that are not listed have no name");
 }
 
 /// Without a durable store and a ledger, decisions are made directly; they must be the same.
