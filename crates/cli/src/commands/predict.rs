@@ -48,7 +48,8 @@ pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Out
     }
     if args.now {
         print_now(&sessions.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), &series, out)?;
-        return Ok(Outcome::Compliant);
+        let mut last = series.iter().flat_map(|it| &it.last).flatten();
+        return Ok(outcome(last.any(|outlook| outlook.forecast().is_some())));
     }
     if let Some(folder) = &args.plots {
         for it in &series {
@@ -58,7 +59,12 @@ pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Out
         }
     }
     print_scores(&series, sessions.len(), args.within, out)?;
-    Ok(Outcome::Compliant)
+    Ok(outcome(series.iter().any(|it| it.undecided > 0 || !it.forecasts.is_empty())))
+}
+
+/// Returns the outcome of a run by whether a forecast was made.
+fn outcome(has_forecast: bool) -> Outcome {
+    if has_forecast { Outcome::Compliant } else { Outcome::Unjudged }
 }
 
 /// Returns what is to be forecast: each property alone, and all together, or a pattern over all.
@@ -132,16 +138,16 @@ fn follow_session(
             chain.follow(&mut place, step);
             actions += u32::from(step.is_action);
             let outlook = it.predictor.forecast(snapshot, &place, &[])?;
+            let scored = outlook.forecast().map(|forecast| (forecast.chance, forecast.most));
             if at + 1 == steps.len() {
-                // After the end nothing happens any more; what it says is for a session that continues.
                 it.last[number] = Some(outlook);
-                continue;
             }
-            let Some(forecast) = outlook.forecast() else {
+            let Some((chance, most)) = scored else {
                 it.out_of_model += 1;
                 continue;
             };
-            let (chance, most) = (forecast.chance, forecast.most);
+            // After the last event the end follows, which the chain foresees like any event: leaving it out would leave
+            // out those forecasts after which nothing happened.
             match it.predictor.has_happened(snapshot, &steps[at + 1..], true)? {
                 Some(has_happened) => {
                     it.forecasts.push(ScoredForecast { session: number, actions, chance, most, has_happened });

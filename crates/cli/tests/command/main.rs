@@ -14,6 +14,7 @@ mod ledger_questions;
 mod mcp;
 mod output;
 mod policy_files;
+mod predict;
 mod serve;
 
 use std::time::{Duration, Instant};
