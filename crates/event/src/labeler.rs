@@ -167,6 +167,11 @@ impl Labelers {
         !self.is_silent && self.list.iter().any(|(known, labeler)| known == name && labeler.is_asked())
     }
 
+    /// Returns the version of the labeler of that name.
+    pub fn version(&self, name: &str) -> Option<&str> {
+        self.list.iter().find(|(known, _)| known == name).map(|(_, labeler)| labeler.version())
+    }
+
     /// Adds to the answers that an event brings along what their labelers know: their chances. What the event itself
     /// claims does not count: neither chances, nor answers of labelers that can be asked.
     pub fn complete(&self, event: &mut Event) {

@@ -120,6 +120,11 @@ impl Judge {
         }
     }
 
+    /// Returns the questions of the policy.
+    pub fn policy_questions(&self) -> impl Iterator<Item = &Question> {
+        self.prepared().plan.questions.iter().map(|(_, question)| question)
+    }
+
     /// How many events before a question looks back at most.
     pub fn question_window(&self) -> usize {
         let windows = self.prepared().plan.questions.iter().map(|(_, question)| question.window as usize);

@@ -1,7 +1,10 @@
 //! `lictor replay`: decides on the events of a ledger again, by another policy.
 //!
 //! Events that were erased, kept only as a commitment, or whose records are missing are unknown to the policy. The
-//! numbers of the decisions in a session reveal them; a changed decision after such a gap is reported as uncertain.
+//! numbers of the decisions in a session reveal them; a changed decision after such a gap is reported as uncertain. So is
+//! one after an answer of a labeler to another question than the policy asks.
+
+mod recorded_answers;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -21,6 +24,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::{Listing, ReplayArgs};
 use crate::commands::log::no_ledger;
+use crate::commands::replay::recorded_answers::RecordedAnswers;
 use crate::complaint;
 use crate::exit::Outcome;
 use crate::ledger_log::continuity::Continuity;
@@ -48,6 +52,7 @@ struct Replay<'a> {
     judge: Judge,
     /// The tenants, by their names in records; that without a name has none there.
     tenants: HashMap<String, TenantReplay>,
+    answers: RecordedAnswers,
     /// The properties that are judged over more than a session.
     wide: BTreeSet<Text>,
     continuity: Continuity,
@@ -59,6 +64,8 @@ struct TenantReplay {
     guard: Guard,
     /// The present run of each session.
     sessions: HashMap<Text, String>,
+    /// The sessions with answers that the policy did not ask for.
+    unanswered: BTreeSet<Text>,
 }
 
 /// A decision that changes.
@@ -105,7 +112,7 @@ impl TenantReplay {
         let foresight = policies::open_foresight(&judge, policy)?;
         // The recorded times are those that counted.
         let guard = Guard::new(judge, GuardOptions::default()).within_skew(Some(Span(u64::MAX))).foreseeing(foresight);
-        Ok(TenantReplay { guard, sessions: HashMap::new() })
+        Ok(TenantReplay { guard, sessions: HashMap::new(), unanswered: BTreeSet::new() })
     }
 
     /// Begins a session anew if this is a new run of it: that does not know the events of an earlier run.
@@ -124,7 +131,8 @@ impl<'a> Replay<'a> {
         let wide = wide.map(|property| property.id.clone()).collect();
         // A policy that cannot be used is refused before the first record.
         let tenants = HashMap::from([(String::new(), TenantReplay::new(judge.fork(), policy)?)]);
-        Ok(Replay { policy, judge, tenants, wide, continuity: Continuity::default(), counts: Counts::default() })
+        let answers = RecordedAnswers::open(policy, &judge);
+        Ok(Replay { policy, judge, tenants, answers, wide, continuity: Continuity::default(), counts: Counts::default() })
     }
 
     /// Counts a decision whose event can no longer be read.
@@ -157,14 +165,20 @@ impl<'a> Replay<'a> {
             return Ok(None);
         }
         let seen = body.get("seen").and_then(Value::as_str).and_then(parse_time);
+        let mut event = event.clone();
+        if self.answers.void_foreign(&mut event) {
+            tenant.unanswered.insert(session.clone());
+        }
+        let is_unanswered = tenant.unanswered.contains(&session);
         let decision = tenant.guard.decide(event, seen);
         let before = body.get("action").and_then(Value::as_str).unwrap_or_default();
         if before == decision.action.name() {
             self.counts.same += 1;
             return Ok(None);
         }
-        let is_unsure =
-            self.continuity.has_gap(run) || self.continuity.is_broken && self.is_cross_session(body, &decision);
+        let is_unsure = is_unanswered
+            || self.continuity.has_gap(run)
+            || self.continuity.is_broken && self.is_cross_session(body, &decision);
         *if is_unsure { &mut self.counts.unsure } else { &mut self.counts.different } += 1;
         Ok(Some(Difference { record, before: before.to_owned(), decision, is_unsure }))
     }

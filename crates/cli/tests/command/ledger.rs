@@ -290,6 +290,51 @@ fn replay_counts_erased_events_as_unknown() {
 }
 
 #[test]
+fn replay_leaves_answers_to_other_questions_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let line = |n: usize| {
+        let labels = if n % 2 == 0 { r#","labels":["angry"]"# } else { "" };
+        let said = if n % 2 == 0 { "This is an outrage" } else { "Thank you" };
+        format!("{{\"session\":\"s{n}\",\"kind\":\"user_message\",\"text\":\"{said}, order {n}\"{labels}}}\n")
+    };
+    fs::write(path("labelled.jsonl"), (0..80).map(line).collect::<String>()).unwrap();
+    good(&["learn", "labels", &path("labelled.jsonl"), "-o", &path("mood.json")]);
+    let policy = |name: &str, labeler: &str, question: &str| {
+        let text = format!(
+            "lictor: 1\nname: p\nlabelers: {{{labeler}: {{learnt: ./mood.json}}}}\nfacts:\n  angry: {{ask: {question}, of: \
+             user_message, by: {labeler}}}\nproperties:\n  - {{id: calm, formula: 'always (tool_call(\"pay\") implies !once \
+             angry)', respond: block, unknown: ask}}\n"
+        );
+        fs::write(path(name), text).unwrap();
+        path(name)
+    };
+    let same = policy("same.yaml", "mood", "the user is angry");
+    let other = policy("other.yaml", "mood", "the user is friendly");
+    let renamed = policy("renamed.yaml", "temper", "the user is angry");
+    good(&["log", "create", &path("log"), "--origin", "example.com/agents"]);
+    let events = "{\"session\":\"a\",\"kind\":\"user_message\",\"text\":\"This is an outrage, order 7\"}\n\
+                  {\"session\":\"a\",\"kind\":\"tool_call\",\"tool\":\"pay\",\"args\":{}}\n";
+    fs::write(path("events"), events).unwrap();
+    let guarded = Command::new(env!("CARGO_BIN_EXE_lictor"))
+        .args(["guard", "--policy", &same, "--log", &path("log"), "--keep-content"])
+        .stdin(fs::File::open(path("events")).unwrap())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&guarded.stdout).contains(r#""action":"block""#));
+    let replay = |policy: &str| {
+        let output = lictor(&["replay", &path("log"), "--policy", policy]);
+        (String::from_utf8(output.stdout).unwrap(), output.status.code())
+    };
+    assert_eq!(replay(&same), ("2 decisions stay, 0 change, 0 were erased\n".to_owned(), Some(0)));
+    for policy in [other, renamed] {
+        let (text, code) = replay(&policy);
+        assert!(text.contains("block, now ask (calm); not all that went before is known\n"), "{text}");
+        assert_eq!(code, Some(3), "{text}");
+    }
+}
+
+#[test]
 fn replay_repeats_decisions_of_forecasts() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
