@@ -459,7 +459,7 @@ impl Decider {
             return;
         }
         let until = context.now.map(|now| now.plus(self.options.patience));
-        let pending = PendingEvent::new(guarded.handle(event), event, decision, until);
+        let pending = PendingEvent::new(guarded.handle(event, self.judge.named_tools()), event, decision, until);
         decision.action = Action::Ask;
         decision.approval_id = Some(pending.id.clone());
         decision.until = until;

@@ -611,6 +611,28 @@ fn approval_by_id_covers_next_call_only() {
     }
 }
 
+/// An approval event names a call, a tool or an effect. The id of a call must not be read as one of the others.
+#[test]
+fn approval_of_call_named_like_effect_frees_nothing() {
+    let policy =
+        "{lictor: 1, name: p, uses: [agent-safety/irreversible-needs-approval], tools: {w1: {effects: [destructive]}}}";
+    for id in ["destructive", "irreversible", "drop_database", "w1"] {
+        let mut guard = guard(policy);
+        let asked = decisions(
+            &mut guard,
+            &format!("{{\"time\":0,\"kind\":\"tool_call\",\"id\":\"{id}\",\"tool\":\"delete_file\"}}"),
+        );
+        let name = asked[0].approval_id.clone().unwrap();
+        assert_ne!(name, id);
+        let answer = format!("{{\"time\":1,\"kind\":\"approval\",\"id\":\"{name}\",\"by\":\"ann\"}}");
+        assert_eq!(decisions(&mut guard, &answer)[0].settled[0].action, Action::Forward, "{id}");
+        for tool in ["drop_database", "w1"] {
+            let other = format!("{{\"time\":2,\"kind\":\"tool_call\",\"id\":\"c\",\"tool\":\"{tool}\"}}");
+            assert_eq!(decisions(&mut guard, &other)[0].action, Action::Ask, "{id}: {tool}");
+        }
+    }
+}
+
 #[test]
 fn approval_of_stopped_call_frees_no_other() {
     let policy = "{lictor: 1, name: p, uses: [agent-safety/irreversible-needs-approval], \

@@ -6,6 +6,8 @@ use super::{Action, Decision, GuardedSession, Refusal};
 use lictor_event::{Event, Kind};
 use lictor_json::Text;
 use lictor_policy::Response;
+use lictor_policy::effect::guess_from_name;
+use lictor_policy::vocabulary::EFFECTS;
 
 /// An event that waits for approval.
 #[derive(Clone, Debug)]
@@ -45,10 +47,11 @@ impl GuardedSession {
         self.pending.iter().any(|pending| pending.id == id)
     }
 
-    /// Returns the approval id for an event: its own id if that is free, or a generated one. Generated ids are unique
-    /// in the session.
-    pub(super) fn handle(&mut self, event: &Event) -> Text {
-        if let Some(id) = event.id.as_ref().filter(|id| !self.waits(id)) {
+    /// Returns the approval id for an event: its own id if that is free and [no name](is_name), or a generated one.
+    /// Generated ids are unique in the session.
+    pub(super) fn handle(&mut self, event: &Event, named_tools: &[Text]) -> Text {
+        let is_usable = |id: &&Text| !self.waits(id) && !named_tools.contains(id) && !is_name(id);
+        if let Some(id) = event.id.as_ref().filter(is_usable) {
             return id.clone();
         }
         loop {
@@ -84,4 +87,11 @@ impl GuardedSession {
         let late: Vec<PendingEvent> = late;
         late.into_iter().map(|pending| pending.refused(Refusal::Late)).collect()
     }
+}
+
+/// Whether an id is the name of an effect, or could be that of a tool. Ids are the choice of the model's server: an approval
+/// by such an id would be one of all calls with this effect, or of this tool.
+fn is_name(id: &str) -> bool {
+    let is_word = id.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'-');
+    EFFECTS.iter().any(|(effect, _)| *effect == id) || id == "*" || (is_word && guess_from_name(id).is_some())
 }
