@@ -1,5 +1,6 @@
 //! Files split into batches.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use lictor_event::Event;
 pub(super) struct Batch {
     /// The file's number among the inputs.
     file: usize,
+    /// The file in which its log begins: the first part of a rotated log, else itself.
+    log: usize,
     format: Format,
     work: BatchContent,
 }
@@ -29,6 +32,8 @@ enum BatchContent {
 /// A batch divided among the shards.
 pub(super) struct ShardedBatch {
     pub(super) file: usize,
+    /// The file in which its log begins.
+    pub(super) log: usize,
     pub(super) bytes: u64,
     /// Lines that each shard decodes itself, so that an event is judged while it is in the cache.
     pub(super) lines: Option<Chunk>,
@@ -55,6 +60,8 @@ pub(super) struct Batches<'a> {
     options: &'a AuditOptions,
     next: usize,
     current: Option<OpenFile>,
+    /// The decoder of the last file, until it is known whether the next one continues its log.
+    ended: Option<EndedPart>,
     /// The report of each input so far; none for unreadable ones.
     files: Vec<Option<FileReport>>,
     faults: Vec<Fault>,
@@ -63,15 +70,38 @@ pub(super) struct Batches<'a> {
 /// A file that is being read.
 struct OpenFile {
     file: usize,
+    log: usize,
     format: Format,
     chunks: Chunks,
     /// The decoder between batches, for a file that must be decoded in order.
     decoder: Option<Box<dyn Decoder>>,
 }
 
+/// A part of a log that was read to its end.
+struct EndedPart {
+    file: usize,
+    log: usize,
+    format: Format,
+    decoder: Box<dyn Decoder>,
+}
+
+impl EndedPart {
+    /// Returns the events that only the end of the log shows.
+    fn finish(mut self) -> Batch {
+        let mut decoded = DecodedEvents::default();
+        self.decoder.finish(&mut decoded);
+        Batch { file: self.file, log: self.log, format: self.format, work: BatchContent::Decoded(decoded, 0) }
+    }
+}
+
+/// Whether a file continues the log of the one before it: both are parts of one log, whose records are decoded in order.
+pub(super) fn continues_log(before: (&Input, Format), after: (&Input, Format)) -> bool {
+    before.0.log().is_some() && before.0.log() == after.0.log() && before.1 == after.1 && !after.1.records_stand_alone()
+}
+
 impl<'a> Batches<'a> {
     pub(super) fn new(inputs: &'a [Input], options: &'a AuditOptions) -> Batches<'a> {
-        Batches { inputs, options, next: 0, current: None, files: Vec::new(), faults: Vec::new() }
+        Batches { inputs, options, next: 0, current: None, ended: None, files: Vec::new(), faults: Vec::new() }
     }
 
     pub(super) fn options(&self) -> &'a AuditOptions {
@@ -93,12 +123,11 @@ impl<'a> Batches<'a> {
     /// Opens the next input. One that cannot be read is a fault like any other: the rest is still judged.
     fn open_next(&mut self) -> Option<Batch> {
         let input = &self.inputs[self.next];
-        let file = self.next;
-        self.next += 1;
-        match self.start_file(file, input) {
+        match self.start_file(self.next, input) {
             Ok(batch) => batch,
             Err(error) => {
-                self.files.resize(file + 1, None);
+                self.next += 1;
+                self.files.resize(self.next, None);
                 let (name, message) = (Arc::clone(input.name()), error.describe_without_path());
                 self.faults.push(Fault { file: name, line: 1, column: None, code: input::UNREADABLE, message });
                 None
@@ -111,22 +140,55 @@ impl<'a> Batches<'a> {
             Some(format) => format,
             None => input::detect(input, &self.options.limits)?.1,
         };
+        let is_next = |ended: &EndedPart| continues_log((&self.inputs[ended.file], ended.format), (input, format));
+        // A log that does not continue is finished first, and this file is opened again.
+        if let Some(ended) = self.ended.take_if(|ended| !is_next(ended)) {
+            return Ok(Some(ended.finish()));
+        }
         let mut chunks = input.chunks(&self.options.limits)?;
+        self.next = file + 1;
         self.files.push(Some(FileReport { name: Arc::clone(input.name()), format, events: 0 }));
         if format.records_stand_alone() {
-            self.current = Some(OpenFile { file, format, chunks, decoder: None });
+            self.current = Some(OpenFile { file, log: file, format, chunks, decoder: None });
+            return Ok(None);
+        }
+        if let Some(EndedPart { log, decoder, .. }) = self.ended.take() {
+            self.current = Some(OpenFile { file, log, format, chunks, decoder: Some(decoder) });
             return Ok(None);
         }
         let Some(first) = chunks.next() else { return Ok(None) };
         match chunks.next() {
-            None => Ok(Some(Batch { file, format, work: BatchContent::File(vec![first]) })),
-            Some(second) => {
+            None if input.log().is_none() => {
+                Ok(Some(Batch { file, log: file, format, work: BatchContent::File(vec![first]) }))
+            }
+            second => {
                 let mut decoder = self.options.decoder(format);
                 let mut decoded = DecodedEvents::default();
-                let bytes = first.size() + second.size();
-                feed_decoder(&[first, second], decoder.as_mut(), &mut decoded);
-                self.current = Some(OpenFile { file, format, chunks, decoder: Some(decoder) });
-                Ok(Some(Batch { file, format, work: BatchContent::Decoded(decoded, bytes) }))
+                let read: Vec<Chunk> = [first].into_iter().chain(second).collect();
+                let bytes = read.iter().map(Chunk::size).sum();
+                feed_decoder(&read, decoder.as_mut(), &mut decoded);
+                self.current = Some(OpenFile { file, log: file, format, chunks, decoder: Some(decoder) });
+                Ok(Some(Batch { file, log: file, format, work: BatchContent::Decoded(decoded, bytes) }))
+            }
+        }
+    }
+
+    /// Returns the next batch of the open file; none at its end.
+    fn read_current(&mut self) -> Option<Batch> {
+        let current = self.current.as_mut()?;
+        let OpenFile { file, log, format, .. } = *current;
+        match (current.chunks.next(), &mut current.decoder) {
+            (Some(chunk), None) => Some(Batch { file, log, format, work: BatchContent::Chunk(chunk) }),
+            (Some(chunk), Some(decoder)) => {
+                let mut decoded = DecodedEvents::default();
+                let bytes = chunk.size();
+                feed_decoder(&[chunk], decoder.as_mut(), &mut decoded);
+                Some(Batch { file, log, format, work: BatchContent::Decoded(decoded, bytes) })
+            }
+            (None, decoder) => {
+                self.ended = decoder.take().map(|decoder| EndedPart { file, log, format, decoder });
+                self.current = None;
+                None
             }
         }
     }
@@ -137,30 +199,14 @@ impl Iterator for Batches<'_> {
 
     fn next(&mut self) -> Option<Batch> {
         loop {
-            if let Some(current) = &mut self.current {
-                let (file, format) = (current.file, current.format);
-                match (current.chunks.next(), &mut current.decoder) {
-                    (Some(chunk), None) => return Some(Batch { file, format, work: BatchContent::Chunk(chunk) }),
-                    (Some(chunk), Some(decoder)) => {
-                        let mut decoded = DecodedEvents::default();
-                        let bytes = chunk.size();
-                        feed_decoder(&[chunk], decoder.as_mut(), &mut decoded);
-                        return Some(Batch { file, format, work: BatchContent::Decoded(decoded, bytes) });
-                    }
-                    (None, decoder) => {
-                        let decoder = decoder.take();
-                        self.current = None;
-                        if let Some(mut decoder) = decoder {
-                            let mut decoded = DecodedEvents::default();
-                            decoder.finish(&mut decoded);
-                            return Some(Batch { file, format, work: BatchContent::Decoded(decoded, 0) });
-                        }
-                    }
+            if self.current.is_some() {
+                match self.read_current() {
+                    Some(batch) => return Some(batch),
+                    None => continue,
                 }
-                continue;
             }
             if self.next >= self.inputs.len() {
-                return None;
+                return self.ended.take().map(EndedPart::finish);
             }
             if let Some(batch) = self.open_next() {
                 return Some(batch);
@@ -169,9 +215,37 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// Returns a fault for each file that was read and made no event, among files that did.
-pub(super) fn find_eventless(files: &[Option<FileReport>]) -> impl Iterator<Item = Fault> + '_ {
-    files.iter().flatten().filter(|file| file.events == 0).map(|file| Fault {
+/// Returns for each file the one in which its log begins.
+pub(super) fn find_logs(inputs: &[Input], files: &[Option<FileReport>]) -> Vec<usize> {
+    let mut logs: Vec<usize> = (0..inputs.len()).collect();
+    let mut before: Option<(usize, Format)> = None;
+    for (file, report) in files.iter().enumerate() {
+        let Some(report) = report else { continue };
+        if let Some((part, format)) = before
+            && continues_log((&inputs[part], format), (&inputs[file], report.format))
+        {
+            logs[file] = logs[part];
+        }
+        before = Some((file, report.format));
+    }
+    logs
+}
+
+/// Returns a fault for each file that was read and made no event, among files that did. The events of a log in parts may
+/// all come at its end.
+pub(super) fn find_eventless<'f>(
+    inputs: &'f [Input],
+    files: &'f [Option<FileReport>],
+) -> impl Iterator<Item = Fault> + 'f {
+    let logs = find_logs(inputs, files);
+    let with_events: HashSet<usize> = files
+        .iter()
+        .zip(&logs)
+        .filter(|(file, _)| file.as_ref().is_some_and(|file| file.events > 0))
+        .map(|(_, log)| *log)
+        .collect();
+    let silent = files.iter().zip(logs).filter(move |(_, log)| !with_events.contains(log));
+    silent.filter_map(|(file, _)| file.as_ref()).map(|file| Fault {
         file: Arc::clone(&file.name),
         line: 1,
         column: None,
@@ -198,6 +272,11 @@ impl Batch {
         self.file
     }
 
+    /// Returns the file in which its log begins.
+    pub(super) fn log(&self) -> usize {
+        self.log
+    }
+
     pub(super) fn format(&self) -> Format {
         self.format
     }
@@ -216,6 +295,7 @@ impl Batch {
         let (file, format) = (self.file, self.format);
         let mut batch = ShardedBatch {
             file,
+            log: self.log,
             bytes: 0,
             lines: None,
             events: Vec::new(),
@@ -278,7 +358,7 @@ impl ShardedBatch {
         for event in decoded.events {
             let hash = match (&event.session, self.spans_files) {
                 (Some(session), true) => hash_session(hasher, Some(session)),
-                (session, _) => hasher.hash_one((self.file, session.as_deref())),
+                (session, _) => hasher.hash_one((self.log, session.as_deref())),
             };
             let (place, shard) = (self.events.len() as u32, self.shard_index(hash));
             self.shard_items[shard].push(ShardItem::Event(place, hash));

@@ -73,11 +73,11 @@ pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Ju
     let mut states: Vec<_> = judges.iter_mut().map(Judge::start).collect();
     let mut batches = Batches::new(inputs, options);
     while let Some(batch) = batches.next() {
-        let (file, spans_files) = (batch.file(), batch.format() == Format::Native);
+        let (file, log, spans_files) = (batch.file(), batch.log(), batch.format() == Format::Native);
         let mut decoded = batch.decode(options);
         inventory.faults.append(&mut decoded.faults);
         for event in &decoded.events {
-            let of_file = (!spans_files || event.session.is_none()).then_some(file);
+            let of_file = (!spans_files || event.session.is_none()).then_some(log);
             sessions.insert((of_file, event.session.clone()));
             inventory.add(event);
             for ((judge, state), seen) in judges.iter_mut().zip(&mut states).zip(&mut seen) {
@@ -90,7 +90,7 @@ pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Ju
     let (files, mut unreadable) = batches.into_files();
     inventory.faults.append(&mut unreadable);
     if inventory.events > 0 {
-        inventory.faults.extend(batch::find_eventless(&files));
+        inventory.faults.extend(batch::find_eventless(inputs, &files));
     }
     inventory.files = files.into_iter().flatten().collect();
     if inventory.events == 0 {

@@ -248,7 +248,7 @@ fn judge_sessions(
     if files.iter().flatten().all(|file| file.events == 0) {
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }
-    faults.extend(batch::find_eventless(&files));
+    faults.extend(batch::find_eventless(inputs, &files));
     shards.par_iter_mut().for_each(Shard::release_waiting);
     Ok(FirstPass { shards, files, faults })
 }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use lictor_logic::Verdict;
 use rayon::prelude::*;
 
 use super::answers::EventKey;
+use super::batch::find_logs;
 use super::closed_session::{ClosedSession, SessionKey};
 use super::join::{JoinCursor, JoinEntries};
 use super::noise::{FindingNoise, find_noise};
@@ -88,12 +89,22 @@ fn read_events(
     let places: HashMap<(Option<u32>, Option<&str>), usize> =
         group.iter().enumerate().map(|(place, session)| (borrow_key(&session.key), place)).collect();
     let mut events: Vec<Vec<Event>> = group.iter().map(|_| Vec::new()).collect();
+    let logs = find_logs(inputs, files);
+    let mut read_logs = HashSet::new();
     for (file, mut indices) in wanted.into_iter().enumerate().filter(|(_, indices)| !indices.is_empty()) {
         indices.sort_unstable();
         indices.dedup();
         let Some(format) = files[file].as_ref().map(|file| file.format) else { continue };
-        for event in decode_records(&inputs[file], format, &indices, options)? {
-            let of_file = (format != Format::Native || event.session.is_none()).then_some(file as u32);
+        let decoded = match format.records_stand_alone() {
+            true => decode_records(&inputs[file], format, &indices, options)?,
+            false if read_logs.insert(logs[file]) => {
+                let parts = inputs.iter().zip(&logs).filter(|(_, log)| **log == logs[file]);
+                decode_log(parts.map(|(part, _)| part), format, options)?
+            }
+            false => continue,
+        };
+        for event in decoded {
+            let of_file = (format != Format::Native || event.session.is_none()).then_some(logs[file] as u32);
             if let Some(place) = places.get(&(of_file, event.session.as_deref())) {
                 events[*place].push(event);
             }
@@ -106,7 +117,23 @@ fn borrow_key(key: &SessionKey) -> (Option<u32>, Option<&str>) {
     (key.file, key.name.as_deref())
 }
 
-/// Decodes some records of a file; all of them if they depend on each other.
+/// Decodes a log whose records depend on each other: a file, or the parts of one log.
+fn decode_log<'i>(
+    parts: impl Iterator<Item = &'i Input>,
+    format: Format,
+    options: &AuditOptions,
+) -> Result<Vec<Event>, AuditError> {
+    let (mut decoder, mut decoded) = (options.decoder(format), DecodedEvents::default());
+    for part in parts {
+        for chunk in part.chunks(&options.limits)? {
+            chunk.decode(None, decoder.as_mut(), &mut decoded);
+        }
+    }
+    decoder.finish(&mut decoded);
+    Ok(decoded.events)
+}
+
+/// Decodes some records of a file, each of which is decoded on its own.
 fn decode_records(
     input: &Input,
     format: Format,
@@ -114,14 +141,6 @@ fn decode_records(
     options: &AuditOptions,
 ) -> Result<Vec<Event>, AuditError> {
     let mut chunks = input.chunks(&options.limits)?;
-    if !format.records_stand_alone() {
-        let (mut decoder, mut decoded) = (options.decoder(format), DecodedEvents::default());
-        for chunk in chunks {
-            chunk.decode(None, decoder.as_mut(), &mut decoded);
-        }
-        decoder.finish(&mut decoded);
-        return Ok(decoded.events);
-    }
     let decode_chunk = |chunk: Chunk| {
         let (mut decoder, mut decoded) = (options.decoder(format), DecodedEvents::default());
         let range = chunk.indices();

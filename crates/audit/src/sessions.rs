@@ -19,11 +19,11 @@ pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionE
     let mut sessions: IndexMap<(Option<usize>, Option<Text>), SessionEvents> = IndexMap::new();
     let mut faults = Vec::new();
     for batch in batches.by_ref() {
-        let (file, spans_files) = (batch.file(), batch.format() == Format::Native);
+        let (log, spans_files) = (batch.log(), batch.format() == Format::Native);
         let mut decoded = batch.decode(options);
         faults.append(&mut decoded.faults);
         for event in decoded.events {
-            let of_file = (!spans_files || event.session.is_none()).then_some(file);
+            let of_file = (!spans_files || event.session.is_none()).then_some(log);
             let name = event.session.clone().unwrap_or_else(|| Text::new(&event.source.file));
             let key = (of_file, event.session.clone());
             sessions.entry(key).or_insert_with(|| (name, Vec::new())).1.push(event);

@@ -185,7 +185,7 @@ impl Shard {
 
     fn judge_event(&mut self, piece: &ShardedBatch, event: &Event, place: u32, hash: u64) {
         let file = piece.file as u32;
-        let of_file = (!piece.spans_files || event.session.is_none()).then_some(file);
+        let of_file = (!piece.spans_files || event.session.is_none()).then_some(piece.log as u32);
         let session = self.find_session(hash, of_file, event.session.as_ref(), || {
             (Arc::clone(&event.source.file), (file, event.source.line, place))
         });

@@ -36,6 +36,7 @@ mod limits;
 mod line_cutter;
 mod line_reader;
 mod log_name;
+mod log_parts;
 mod payloads;
 mod value_cutter;
 mod zip_members;
@@ -76,6 +77,8 @@ const DETECTION_RECORDS: usize = 50;
 #[derive(Clone)]
 pub struct Input {
     name: Arc<str>,
+    /// The log of which it is one of several parts.
+    log: Option<Arc<str>>,
     content: InputContent,
 }
 
@@ -91,12 +94,18 @@ enum InputContent {
 impl Input {
     /// Returns an input of bytes in memory.
     pub fn from_bytes(name: impl Into<Arc<str>>, bytes: impl Into<Arc<[u8]>>) -> Input {
-        Input { name: name.into(), content: InputContent::Bytes(bytes.into()) }
+        Input { name: name.into(), log: None, content: InputContent::Bytes(bytes.into()) }
     }
 
     /// Returns the name by which the user knows it.
     pub fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Returns the log of which it is one of several parts: a rotated log, or the requests and answers of a batch. None if
+    /// it is a log of its own.
+    pub fn log(&self) -> Option<&Arc<str>> {
+        self.log.as_ref()
     }
 
     /// Returns the path of a file; none for standard input and for bytes in memory.

@@ -13,5 +13,6 @@ mod pages;
 mod questions;
 mod records;
 mod reports;
+mod rotation;
 mod skew;
 mod unsaid;

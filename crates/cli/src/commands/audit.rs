@@ -4,10 +4,12 @@ mod faults;
 mod history;
 mod output;
 mod progress;
+mod split_sessions;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use lictor::audit::{AnswerBook, AuditOptions, audit};
 use lictor::decode::Format;
-use lictor::input::Input;
+use lictor::input::{Input, InputLimits, find_wrapper};
 use lictor::json::Text;
 use lictor::judge::Judge;
 use lictor::order::{GapCause, ReorderWindow};
@@ -32,6 +34,8 @@ use crate::labelers;
 use crate::ledger_log::{self, FoundLogs};
 use crate::policies;
 use crate::render::paint::Paint;
+
+use split_sessions::describe_split_sessions;
 
 pub(crate) use faults::{complain, complain_without_events, has_too_many_faults, warn_if_too_many};
 
@@ -78,8 +82,11 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
         }
     }
     if !args.quiet {
-        print_formats(&report, args.input_format.is_none());
+        print_formats(&report, &inputs, args.input_format.is_none());
         note_unused_key(args.session_key.as_deref(), &report.files);
+        if let Some(note) = describe_split_sessions(&report.files, &report.sessions) {
+            complaint::note(&note);
+        }
     }
     match &args.output {
         Some(path) => {
@@ -244,14 +251,23 @@ fn fingerprints(path: &Path) -> anyhow::Result<std::collections::HashSet<String>
     Ok(found)
 }
 
-/// Prints the detected formats, because detection can be wrong.
-fn print_formats(report: &Report, was_detected: bool) {
+/// Prints the detected formats, because detection can be wrong, and the members in which records were found.
+fn print_formats(report: &Report, inputs: &[Input], was_detected: bool) {
     if !was_detected {
         return;
     }
     const MAX_SHOWN_FILES: usize = 5;
     for file in report.files.iter().take(MAX_SHOWN_FILES) {
-        complaint::note(&format!("{}: {} ({} events)", report::escape_hidden(&file.name), file.format, file.events));
+        let input = inputs.iter().find(|input| input.name() == &file.name);
+        let mut how = String::new();
+        if let Some(key) = input.and_then(|input| find_wrapper(input, &InputLimits::default())) {
+            let _ = write!(how, ", opened from within `{key}`");
+        }
+        if let Some(log) = input.and_then(Input::log).filter(|log| *log != &file.name) {
+            let _ = write!(how, ", a part of the log {}", report::escape_hidden(log));
+        }
+        let name = report::escape_hidden(&file.name);
+        complaint::note(&format!("{name}: {} ({} events{how})", file.format, file.events));
     }
     if report.files.len() > MAX_SHOWN_FILES {
         complaint::note(&format!("and {} more files", report.files.len() - MAX_SHOWN_FILES));

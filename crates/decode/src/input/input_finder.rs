@@ -11,6 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::error::InputError;
 use super::limits::InputLimits;
 use super::log_name::{LOG_EXTENSIONS, LogName};
+use super::log_parts::join_parts;
 use super::{Input, InputContent};
 
 /// How many of the skipped files a message names.
@@ -45,7 +46,8 @@ impl FoundInputs {
 ///
 /// A named file is always read. From a directory and the ones below it only logs are read: not hidden, and named
 /// `.json`, `.jsonl`, `.ndjson`, `.sse`, `.http`, `.xes`, `.traj`, `.eval`, `.txt` or `.log`, each also rotated
-/// (`.jsonl.1`, `.log-20260501`) and as `.gz` or `.zst`. The parts of a rotated log are read oldest first. `*`, `?` and
+/// (`.jsonl.1`, `.log-20260501`) and as `.gz` or `.zst`. The parts of a rotated log are read one after the other, the
+/// oldest first ([`Input::log`]). `*`, `?` and
 /// `[…]` make a pattern unless a file has that name. `-` is standard input; it and any other pipe is copied to a
 /// temporary file. A file that is named twice is read once.
 pub fn find(paths: &[String], limits: &InputLimits) -> Result<Vec<Input>, InputError> {
@@ -67,7 +69,7 @@ pub fn find_with_skipped(paths: &[String], limits: &InputLimits) -> Result<Found
     }
     match InputError::join(errors) {
         Some(error) => Err(error),
-        None => Ok(FoundInputs { inputs: finder.inputs, skipped: finder.skipped }),
+        None => Ok(FoundInputs { inputs: join_parts(finder.inputs, limits), skipped: finder.skipped }),
     }
 }
 
@@ -110,7 +112,7 @@ impl InputFinder<'_> {
         let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if self.seen.insert(place) {
             let name = path.to_string_lossy().into();
-            self.inputs.push(Input { name, content: InputContent::File(path.to_owned()) });
+            self.inputs.push(Input { name, log: None, content: InputContent::File(path.to_owned()) });
         }
     }
 
@@ -179,7 +181,8 @@ impl InputFinder<'_> {
             return Err(InputError::new(name, format!("is over the limit of {length} bytes"))
                 .with_hint("raise the limit for files, or split it"));
         }
-        self.inputs.push(Input { name: name.into(), content: InputContent::Spooled(Arc::new(Mutex::new(file))) });
+        let content = InputContent::Spooled(Arc::new(Mutex::new(file)));
+        self.inputs.push(Input { name: name.into(), log: None, content });
         Ok(())
     }
 }

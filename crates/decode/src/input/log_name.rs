@@ -51,6 +51,16 @@ impl LogName {
         LogName { base, part, name }
     }
 
+    /// Returns the name of the log, without what rotation and compression add.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Whether both are the same part of the same log.
+    pub(super) fn is_same_part(&self, other: &LogName) -> bool {
+        self.base == other.base && self.part == other.part
+    }
+
     /// Whether a file of this name is read from a directory.
     pub(super) fn is_log(&self) -> bool {
         has_log_extension(&self.base)

@@ -149,3 +149,22 @@ fn input_cuts_shared_examples_into_records() {
         assert!(records > 0, "{}", input.name());
     }
 }
+
+#[test]
+fn rotated_parts_name_their_log() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.jsonl", "a.jsonl.1", "a.jsonl.2.gz", "b.jsonl", "b.jsonl.gz", "c/a.jsonl.3"] {
+        write(directory.path(), name, "{}\n");
+    }
+    let start = format!("{}/", directory.path().display());
+    let logs = |names: &[&str]| -> Vec<String> {
+        let paths: Vec<_> = names.iter().map(|name| format!("{start}{name}")).collect();
+        let inputs = find(&paths, &InputLimits::default()).unwrap();
+        let log = |input: &Input| format!("{} {}", input.name(), input.log().map_or("-", |log| log));
+        inputs.iter().map(|input| log(input).replace(&start, "")).collect()
+    };
+    let parts = ["a.jsonl.2.gz a.jsonl", "a.jsonl.1 a.jsonl", "a.jsonl a.jsonl"];
+    let others = ["b.jsonl -", "b.jsonl.gz -", "c/a.jsonl.3 -"];
+    assert_eq!(logs(&[""]), [&parts[..], &others[..]].concat());
+    assert_eq!(logs(&["a.jsonl", "b.jsonl", "a.jsonl.1"]), ["a.jsonl.1 a.jsonl", "a.jsonl a.jsonl", "b.jsonl -"]);
+}
