@@ -40,7 +40,7 @@ impl Part {
 /// A call that a person is asked about before it is made.
 #[derive(Debug)]
 pub(crate) enum WaitingCall {
-    Open(Event),
+    Open(Box<Event>),
     Denied,
 }
 

@@ -87,7 +87,7 @@ impl PartReader {
     fn read_call(&mut self, call: Event) -> Part {
         let Some(id) = call.id.clone().filter(|id| self.asked.contains(id)) else { return Part::from_event(call) };
         let request = request_approval(&call);
-        self.waiting.insert(id, WaitingCall::Open(call));
+        self.waiting.insert(id, WaitingCall::Open(Box::new(call)));
         Part::from_event(request)
     }
 
@@ -96,7 +96,7 @@ impl PartReader {
         let mut events = Vec::new();
         match id.and_then(|id| self.waiting.remove(id)) {
             Some(WaitingCall::Denied) => return Part::Silent,
-            Some(WaitingCall::Open(call)) => events.push(call),
+            Some(WaitingCall::Open(call)) => events.push(*call),
             None if part.at("output.type").and_then(Json::as_str) == Some("execution-denied") => {
                 events.push(Event { kind: Kind::Denial, ..tool_result(id, tool) });
             }
@@ -124,7 +124,7 @@ impl PartReader {
                 true => {
                     self.waiting.insert(id, WaitingCall::Denied);
                 }
-                false => events.push(call),
+                false => events.push(*call),
             }
         }
         Part::Events(events)
