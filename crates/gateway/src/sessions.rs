@@ -157,7 +157,7 @@ impl Sessions {
     /// Returns the memory of a session, from the cache if it is there. The cache may be stale, so decisions that depend
     /// on the memory are saved together with it.
     pub(crate) async fn load(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
-        let cached = self.cache().get(session);
+        let cached = self.cache().get(tenant, session);
         match cached {
             Some(memory) => Ok(self.unless_over(memory)),
             None => self.load_fresh(tenant, session).await,
@@ -166,14 +166,16 @@ impl Sessions {
 
     /// Returns the memory of a session from the store.
     pub(crate) async fn load_fresh(&self, tenant: &str, session: &str) -> Result<StoredMemory, Unavailable> {
-        let cached = self.cache().get(session);
+        let cached = self.cache().get(tenant, session);
         if self.store.is_private() {
             return Ok(self.unless_over(cached.unwrap_or_default()));
         }
         let key = key(tenant, session);
         let stored = self.blocking(move |store| store.load(&key)).await??;
         let Some(stored) = stored else {
-            self.cache().remove(session);
+            if cached.is_some() {
+                self.cache().remove(session);
+            }
             return Ok(StoredMemory::default());
         };
         // An unchanged version is not parsed again.

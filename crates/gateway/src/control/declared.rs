@@ -104,13 +104,34 @@ pub(super) async fn list_objectives(
     Ok(error_response::value(200, &json!({"session_name": session, "objectives": listed})))
 }
 
-/// Returns the tenant that a declaration names; without one it is for everybody.
-fn find_tenant<'a>(gateway: &Gateway, body: &'a Json) -> Result<&'a str, ErrorResponse> {
-    let tenant = body.text("tenant").unwrap_or(EVERYBODY);
+/// Returns the tenant that a declaration is for: the one that it names, or the one of its `key`. A gateway without tenants
+/// has `everybody` only; in one with tenants no tenant may be guessed, for sessions and histories of others do not see it.
+fn find_tenant<'a>(gateway: &'a Gateway, body: &'a Json) -> Result<&'a str, ErrorResponse> {
+    let refuse = |message: String| Err(ErrorResponse::new(400, "control.tenant", message));
+    let of_key = match body.text("key") {
+        Some(key) => Some(gateway.config.tenants.get(&parse_key(key)?).map_or(EVERYBODY, String::as_str)),
+        None => None,
+    };
+    let tenant = match (body.text("tenant"), of_key) {
+        (Some(tenant), Some(other)) if other != EVERYBODY && other != tenant => {
+            return refuse(format!("`key` is one of the tenant `{other}`, not of `{tenant}`"));
+        }
+        (Some(tenant), _) | (None, Some(tenant)) => tenant,
+        (None, None) if gateway.config.tenants.is_empty() => EVERYBODY,
+        (None, None) => {
+            return refuse(format!(
+                "the gateway has tenants: name one by `tenant`; `{EVERYBODY}` is the one of keys that are not listed"
+            ));
+        }
+    };
     match gateway.judges.tenants().any(|known| known == tenant) {
         true => Ok(tenant),
         false => Err(ErrorResponse::new(404, "control.tenant", "unknown tenant")),
     }
+}
+
+fn parse_key(key: &str) -> Result<KeyHash, ErrorResponse> {
+    key.parse().map_err(|message: String| ErrorResponse::new(400, "control.shape", message))
 }
 
 fn only(body: &Json, known: &[&str]) -> Result<(), ErrorResponse> {
@@ -148,7 +169,8 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
         ));
     };
     // A name that was misspelt is one of a session that has no request.
-    let is_unseen = kind == "objective" && gateway.sessions.load(tenant, &session).await?.is_new();
+    let names_session = kind == "objective" || body.text("session_name").is_some();
+    let is_unseen = names_session && gateway.sessions.load(tenant, &session).await?.is_new();
     let decisions = gateway.judges.decide(tenant, vec![event]).await?;
     let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
     if decision.event.kind == Kind::SessionEnd && decision.action.takes_effect() {
@@ -170,7 +192,7 @@ fn session(gateway: &Gateway, tenant: &str, body: &Json) -> Result<String, Error
     }
     let Some(id) = body.text("session") else { return Ok(gateway.namer.hash(&[tenant, "declared"])) };
     let key = match body.text("key") {
-        Some(key) => key.parse::<KeyHash>().map_err(|message| ErrorResponse::new(400, "control.shape", message))?,
+        Some(key) => parse_key(key)?,
         None if tenant == EVERYBODY => {
             let message = "a session of the tenant `everybody` needs `key`: `sha256:` and the SHA-256 of the key that the \
                            agent uses; or give `session_name`";

@@ -43,8 +43,9 @@ impl MemoryCache {
         MemoryCache { by_name: HashMap::new(), by_use: HashMap::new(), uses: 0, bytes: 0, is_bounded }
     }
 
-    pub(super) fn get(&self, session: &str) -> Option<StoredMemory> {
-        self.by_name.get(session).map(|entry| entry.memory.clone())
+    /// Returns the memory of a tenant's session. One of another tenant has the name only if a declaration is mistaken.
+    pub(super) fn get(&self, tenant: &str, session: &str) -> Option<StoredMemory> {
+        self.by_name.get(session).filter(|entry| entry.tenant == tenant).map(|entry| entry.memory.clone())
     }
 
     pub(super) fn insert(&mut self, tenant: &str, session: &str, memory: &StoredMemory) {

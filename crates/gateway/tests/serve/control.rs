@@ -67,6 +67,56 @@ async fn erased_subject_is_blocked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn declarations_to_gateway_with_tenants_need_tenant() {
+    let model = saying(vec![call("c", "look", json!({"email": "alice@example.com"}))]).await;
+    let mut apart = plan(&model, SHOP);
+    apart.config.tenants.insert(KeyHash::of("key"), "acme".to_owned());
+    apart.config.tenants.insert(KeyHash::of("other"), "shop".to_owned());
+    let world = apart.start().await;
+    assert_eq!(say(&world, "s", "Find me.").await.calls.len(), 1);
+    let declare = async |target: &str, body: Value| {
+        let got = world.control(Method::POST, target, &body).await;
+        (got.status, got.json())
+    };
+    let change = json!({"session": "s", "key": key(), "change": "gdpr/right-to-erasure", "priority": 1});
+    let (status, answer) = declare("/lictor/objectives", change).await;
+    assert_eq!((status, &answer["note"]), (200, &Value::Null), "the key says whose session it is: {answer}");
+    let name = answer["session_name"].as_str().unwrap();
+    for (target, more) in [
+        ("/lictor/consents", json!({"subject": "alice@example.com", "purposes": ["marketing"], "granted": true})),
+        ("/lictor/erasures", json!({"subject": "alice@example.com"})),
+        ("/lictor/events", json!({"kind": "audit"})),
+        ("/lictor/objectives", json!({"remove": "gdpr/right-to-erasure"})),
+    ] {
+        for whose in [json!({"session_name": name}), json!({"session": "s"}), json!({})] {
+            let mut body = more.clone();
+            body.as_object_mut().unwrap().extend(whose.as_object().unwrap().clone());
+            let (status, answer) = declare(target, body).await;
+            let is_other = target == "/lictor/objectives" && whose == json!({});
+            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            assert!(
+                status == 400 && (is_other || message.contains("name one by `tenant`")),
+                "{target} {whose} {answer}"
+            );
+        }
+    }
+    assert_eq!(say(&world, "s", "Find me again.").await.calls.len(), 1, "nothing was declared");
+    let list = async |query: &str| world.control(Method::GET, &format!("/lictor/objectives?{query}"), &json!({})).await;
+    assert_eq!(list(&format!("session_name={name}")).await.status, 400);
+    assert_eq!(list(&format!("session_name={name}&tenant=shop")).await.status, 404);
+    assert_eq!(list(&format!("session_name={name}&tenant=acme")).await.status, 200);
+    let mut erasure = json!({"session_name": name, "tenant": "shop", "subject": "alice@example.com"});
+    let (_, answer) = declare("/lictor/erasures", erasure.clone()).await;
+    assert_eq!(answer["note"], "no request of this session was seen yet");
+    erasure["key"] = json!(key());
+    assert_eq!(declare("/lictor/erasures", erasure.clone()).await.0, 400, "the key is of another tenant");
+    erasure["tenant"] = json!("acme");
+    assert_eq!(declare("/lictor/erasures", erasure).await.0, 200);
+    assert!(say(&world, "s", "And now?").await.calls.is_empty());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn control_endpoints_require_key_and_name_errors() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
