@@ -132,7 +132,7 @@ impl LocalExchange {
         bodies: Vec<Option<Bytes>>,
         elapsed: Duration,
     ) -> Result<LocalReply, ExchangeFailure> {
-        let pause = self.resume(parts, StepResult::Replies { bodies, elapsed });
+        let pause = self.resume(parts, StepResult::Replies { bodies, elapsed, is_interrupted: false });
         self.after_reply(pause)
     }
 

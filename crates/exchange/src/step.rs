@@ -235,6 +235,8 @@ pub enum StepResult {
         bodies: Vec<Option<Bytes>>,
         /// How long all of them took.
         elapsed: Duration,
+        /// Whether the client disconnected meanwhile, so that the driver stopped waiting.
+        is_interrupted: bool,
     },
     /// The reply is a stream.
     Stream,

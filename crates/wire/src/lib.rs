@@ -100,7 +100,7 @@ pub use fields::{StrippedFields, UnknownFields};
 pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};
 pub use offered_tool::{ArgumentChoice, OfferedTool};
 pub use refusal::WireRefusal;
-pub use reply::{JudgedReply, Reply};
+pub use reply::{JudgedReply, Reply, ReplyUsage};
 pub use reply_terms::ReplyTerms;
 pub use request::{Request, RequestItem};
 pub use ruling::Ruling;

@@ -14,6 +14,18 @@ use crate::segment::{EXECUTED_BY, Edits, Segment};
 use crate::stream::action::StreamLimits;
 use crate::stream::frame::{edit_payload, read_fields};
 
+/// More tokens than this are no count of one reply.
+const MAX_REPLY_TOKENS: u64 = 1_000_000_000;
+
+/// What a reply says that it cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyUsage {
+    /// The tokens, sent and received. What is no count of tokens, such as a negative number, is left out.
+    pub tokens: u64,
+    /// Whether nothing was left out.
+    pub is_whole: bool,
+}
+
 /// A whole reply of a model.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -70,7 +82,7 @@ impl Reply {
     }
 
     /// Returns how many tokens the body of a reply says that it cost, sent and received; none if it does not say.
-    pub fn read_usage(body: &[u8]) -> Option<u64> {
+    pub fn read_usage(body: &[u8]) -> Option<ReplyUsage> {
         const PARTS: [&str; 6] = [
             "prompt_tokens",
             "completion_tokens",
@@ -81,12 +93,17 @@ impl Reply {
         ];
         let body = json::parse(body).ok()?;
         let usage = body.get("usage")?;
-        // What is no number of tokens counts as the most there can be: a budget must not be open because of it.
-        let read = |count: &Json| count.as_i64().and_then(|count| u64::try_from(count).ok()).unwrap_or(u64::MAX);
+        let read = |count: &Json| count.as_i64().and_then(|count| u64::try_from(count).ok());
+        let read = |count: &Json| read(count).filter(|count| *count <= MAX_REPLY_TOKENS);
         let count = |key: &str| usage.get(key).filter(|count| !count.is_null()).map(read);
-        let parts: Vec<u64> = PARTS.iter().filter_map(|key| count(key)).collect();
-        let summed = (!parts.is_empty()).then(|| parts.into_iter().fold(0, u64::saturating_add));
-        count("total_tokens").or(summed)
+        let total = count("total_tokens");
+        if let Some(Some(tokens)) = total {
+            return Some(ReplyUsage { tokens, is_whole: true });
+        }
+        let parts: Vec<Option<u64>> = PARTS.iter().filter_map(|key| count(key)).collect();
+        let is_whole = total.is_none() && parts.iter().all(Option::is_some);
+        let tokens = parts.iter().flatten().copied().fold(0, u64::saturating_add);
+        (total.is_some() || !parts.is_empty()).then_some(ReplyUsage { tokens, is_whole })
     }
 
     pub(crate) fn api(&self) -> Api {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lictor_policy::PredictSettings;
-use lictor_wire::Reply;
+use lictor_wire::{Reply, ReplyUsage};
 
 use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
@@ -45,8 +45,12 @@ pub(crate) struct CallBudget {
     known_calls: usize,
     pub(super) calls: usize,
     pub(super) tokens: u64,
+    /// How many replies say something else than a count of tokens.
+    pub(super) unread_usage: u64,
     pub(super) elapsed: Duration,
     pub(super) exhausted: Option<Exhaustion>,
+    /// Whether replies are missing because the time was over.
+    is_waiting_cut: bool,
 }
 
 impl CallBudget {
@@ -59,9 +63,16 @@ impl CallBudget {
             known_calls: sent.candidates,
             calls: 0,
             tokens: 0,
+            unread_usage: 0,
             elapsed: Duration::ZERO,
             exhausted: None,
+            is_waiting_cut: false,
         }
+    }
+
+    /// Returns what ran out, for the record: a limit that kept a call from being made, or the time for the replies.
+    pub(super) fn used_up(&self) -> Option<Exhaustion> {
+        self.exhausted.or(self.is_waiting_cut.then_some(Exhaustion::Time))
     }
 
     fn calls_left(&self) -> usize {
@@ -85,19 +96,25 @@ impl Life {
         let wait = budget.time.map(|time| time.saturating_sub(budget.elapsed));
         budget.calls += count;
         self.count(|counts| counts.extra_calls += count as u64);
-        let bodies = match self.perform(ExchangeStep::AskAll { requests, wait }).await? {
-            StepResult::Replies { bodies, elapsed } if bodies.len() == count => {
+        let (bodies, is_interrupted) = match self.perform(ExchangeStep::AskAll { requests, wait }).await? {
+            StepResult::Replies { bodies, elapsed, is_interrupted } if bodies.len() == count => {
                 budget.elapsed = budget.elapsed.saturating_add(elapsed);
-                bodies
+                (bodies, is_interrupted)
             }
             other => return Err(unexpected(&other)),
         };
-        let usages = bodies.iter().flatten().filter_map(|body| Reply::read_usage(body));
-        let tokens = usages.fold(0, u64::saturating_add);
+        let is_time_over = budget.time.is_some_and(|time| budget.elapsed >= time);
+        budget.is_waiting_cut |= is_time_over && bodies.iter().any(Option::is_none);
+        let usages: Vec<ReplyUsage> = bodies.iter().flatten().filter_map(|body| Reply::read_usage(body)).collect();
+        let tokens = usages.iter().map(|usage| usage.tokens).fold(0, u64::saturating_add);
         budget.tokens = budget.tokens.saturating_add(tokens);
+        budget.unread_usage += usages.iter().filter(|usage| !usage.is_whole).count() as u64;
         self.count(|counts| counts.extra_tokens = counts.extra_tokens.saturating_add(tokens));
         if budget.session_tokens.is_some() && tokens > 0 {
             self.update(|memory| memory.extra_tokens = memory.extra_tokens.saturating_add(tokens)).await?;
+        }
+        if is_interrupted {
+            return Err(Stop::Gone);
         }
         Ok(bodies)
     }

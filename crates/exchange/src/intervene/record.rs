@@ -122,8 +122,11 @@ impl Life {
         }
         add("calls", json!(budget.calls));
         add("tokens", json!(budget.tokens));
+        if budget.unread_usage > 0 {
+            add("unread_usage", json!(budget.unread_usage));
+        }
         add("milliseconds", json!(milliseconds));
-        if let Some(exhausted) = budget.exhausted {
+        if let Some(exhausted) = budget.used_up() {
             add("exhausted", json!(exhausted.name()));
         }
         record

@@ -67,7 +67,7 @@ struct AskedBatch {
 
 impl AskedBatch {
     fn tokens(&self) -> u64 {
-        self.bodies.iter().flatten().filter_map(|body| Reply::read_usage(body)).sum()
+        self.bodies.iter().flatten().filter_map(|body| Reply::read_usage(body)).map(|usage| usage.tokens).sum()
     }
 }
 
@@ -151,6 +151,37 @@ fn intervention_ends_when_time_is_over() {
     let outcome = world.play(0, &call("open_shell"), || (Some(text("[]")), Duration::from_secs(1)));
     assert_eq!(outcome.batches.len(), 2);
     assert_eq!(outcome.record.unwrap()["side"], json!("below"));
+}
+
+#[test]
+fn intervention_record_says_that_time_cut_waiting() {
+    let mut world = World::new("chain: $CHAIN, risk: 0.3, intervene: [resample], candidates: 2, time: 1s");
+    let mut answers = [Some(call("open_console")), None].into_iter();
+    let answer = || (answers.next().flatten(), Duration::from_secs(1));
+    let outcome = world.play(0, &call("open_shell"), answer);
+    assert_eq!(outcome.body, call("open_console"), "what came in time is taken");
+    let record = outcome.record.unwrap();
+    assert_eq!((&record["exhausted"], &record["milliseconds"]), (&json!("time"), &json!(1000)));
+    // A model that gives no reply within the time uses nothing up.
+    let mut world = World::new("chain: $CHAIN, risk: 0.3, intervene: [resample], candidates: 2, time: 1s");
+    let outcome = world.play(0, &call("open_shell"), || (None, Duration::from_millis(999)));
+    assert_eq!(outcome.record.unwrap().get("exhausted"), None);
+}
+
+#[test]
+fn usage_that_is_no_count_is_ignored_and_recorded() {
+    let limits = "one_by_one: true, candidates: 3, session_tokens: 300";
+    let mut world = World::new(&format!("chain: $CHAIN, risk: 0.3, intervene: [resample], {limits}"));
+    let mut counts = ["-10", "9223372036854775807", "10"].into_iter();
+    let answer = || {
+        let body = String::from_utf8(call("drop").to_vec()).unwrap();
+        let said = format!("\"total_tokens\":{}", counts.next().unwrap());
+        (Some(Bytes::from(body.replace("\"total_tokens\":10", &said))), Duration::ZERO)
+    };
+    let record = world.play(0, &call("open_shell"), answer).record.unwrap();
+    // The parts of all are counts, and no number keeps the next call from being made.
+    assert_eq!((&record["calls"], record.get("exhausted")), (&json!(3), None), "{record:?}");
+    assert_eq!((&record["tokens"], &record["unread_usage"]), (&json!(30), &json!(2)), "{record:?}");
 }
 
 #[test]

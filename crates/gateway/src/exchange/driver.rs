@@ -183,7 +183,7 @@ impl HttpExchange {
             ExchangeStep::Reserve { calls, hour_calls } => {
                 Ok(StepResult::Reserved(self.gateway.reserve_calls(tenant, calls, hour_calls)))
             }
-            ExchangeStep::AskAll { requests, wait } => self.ask_all(requests, wait).await,
+            ExchangeStep::AskAll { requests, wait } => Ok(self.ask_all(requests, wait).await),
             ExchangeStep::Read => self.read_stream(driver).await,
             ExchangeStep::SendBody(bytes) => {
                 if let Some(head) = driver.head.take() {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use lictor_wire::Api;
@@ -212,6 +213,10 @@ async fn interrupted_intervention_is_recorded() {
             while model.seen().len() < 2 {
                 tokio::task::yield_now().await;
             }
+            let seen = Instant::now();
+            while seen.elapsed() < Duration::from_millis(5) {
+                tokio::task::yield_now().await;
+            }
             drop(connection);
             quiet(&world).await;
             let records = world.end().await;
@@ -219,6 +224,8 @@ async fn interrupted_intervention_is_recorded() {
             assert_eq!(interventions.len(), 1, "{api:?} {streams} {predict}: {records:#?}");
             assert_eq!(interventions[0]["interrupted"], true, "{api:?} {streams} {predict}");
             assert!(interventions[0]["calls"].as_u64().unwrap() > 0, "{}", interventions[0]);
+            // The time of streamed candidates is not known.
+            assert!(streams || interventions[0]["milliseconds"].as_u64().unwrap() >= 5, "{}", interventions[0]);
             assert_eq!(of_type(&records, "exchange")[0]["outcome"], "client_gone");
         }
     }

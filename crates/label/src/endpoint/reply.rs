@@ -10,6 +10,9 @@ use super::score::{TokenMass, read_masses};
 /// More mass than this on tokens that are no value makes an answer unclear.
 const MAX_OTHER_MASS: f64 = 0.05;
 
+/// More tokens than this are no count of one reply.
+const MAX_REPLY_TOKENS: u64 = 1_000_000_000;
+
 /// What a reply says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
@@ -39,7 +42,8 @@ pub(super) fn read_content(completion: &Json) -> Option<&str> {
 /// Returns the number of tokens that a completion reports.
 pub(super) fn read_tokens(body: &[u8]) -> Option<u64> {
     let completion = lictor_json::parse(body).ok()?;
-    u64::try_from(completion.at("usage.total_tokens")?.as_i64()?).ok()
+    let tokens = u64::try_from(completion.at("usage.total_tokens")?.as_i64()?).ok()?;
+    (tokens <= MAX_REPLY_TOKENS).then_some(tokens)
 }
 
 /// Returns the JSON object of a content. Without a format that the endpoint enforces, a model may put it into one

@@ -199,14 +199,21 @@ fn question_leaves_conversation_and_takes_no_calls() {
 #[test]
 fn usage_is_read_as_vendors_write_it() {
     let cases = [
-        (r#"{"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}"#, Some(7)),
-        (r#"{"usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}"#, Some(12)),
-        (r#"{"usage":{"total_tokens":-1}}"#, Some(u64::MAX)),
+        (r#"{"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}"#, Some((7, true))),
+        (r#"{"usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}"#, Some((12, true))),
+        // What is no count of tokens is left out.
+        (r#"{"usage":{"total_tokens":-1}}"#, Some((0, false))),
+        (r#"{"usage":{"total_tokens":9223372036854775807}}"#, Some((0, false))),
+        (r#"{"usage":{"total_tokens":18446744073709551616}}"#, Some((0, false))),
+        (r#"{"usage":{"total_tokens":"7"}}"#, Some((0, false))),
+        (r#"{"usage":{"prompt_tokens":3,"completion_tokens":-4}}"#, Some((3, false))),
+        (r#"{"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":-7}}"#, Some((7, false))),
         (r#"{"usage":{"total_tokens":null}}"#, None),
         (r#"{"usage":null}"#, None),
         ("no JSON", None),
     ];
     for (body, expected) in cases {
-        assert_eq!(Reply::read_usage(body.as_bytes()), expected, "{body}");
+        let usage = Reply::read_usage(body.as_bytes()).map(|usage| (usage.tokens, usage.is_whole));
+        assert_eq!(usage, expected, "{body}");
     }
 }

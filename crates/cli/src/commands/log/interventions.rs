@@ -84,9 +84,10 @@ impl InterventionSummary {
     fn add_intervention(&mut self, body: &Map<String, Value>) -> (f64, f64) {
         let count = |key: &str| body.get(key).and_then(Value::as_u64).unwrap_or_default();
         let chance = |risk: Option<&Value>| risk.and_then(|risk| risk.get("chance")?.as_f64()).unwrap_or_default();
-        self.calls += count("calls");
-        self.tokens += count("tokens");
-        self.milliseconds += count("milliseconds");
+        let add = |sum: &mut u64, key: &str| *sum = sum.saturating_add(count(key));
+        add(&mut self.calls, "calls");
+        add(&mut self.tokens, "tokens");
+        add(&mut self.milliseconds, "milliseconds");
         let taken = body.get("taken").and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok());
         let candidate = taken.and_then(|place| body.get("candidates")?.get(place)?.get("risk"));
         match (body.get("shadow"), body.get("at").and_then(Value::as_str)) {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::body;
-use crate::exchange::{HttpExchange, Stop, disconnected};
+use crate::exchange::{HttpExchange, disconnected};
 use crate::gateway::Gateway;
 use crate::upstream;
 
@@ -52,7 +52,7 @@ impl CallHead {
 impl HttpExchange {
     /// Sends several requests to the upstream, some of them at once, and returns their replies in order. They stop if the
     /// client disconnects, or after `wait`.
-    pub(super) async fn ask_all(&mut self, requests: Vec<Bytes>, wait: Option<Duration>) -> Result<StepResult, Stop> {
+    pub(super) async fn ask_all(&mut self, requests: Vec<Bytes>, wait: Option<Duration>) -> StepResult {
         let begun = Instant::now();
         let until = wait.and_then(|wait| begun.checked_add(wait));
         let head = CallHead {
@@ -65,6 +65,7 @@ impl HttpExchange {
         let mut bodies: Vec<Option<Bytes>> = vec![None; requests.len()];
         let mut waiting = requests.into_iter().enumerate();
         let mut calls = JoinSet::new();
+        let mut is_interrupted = false;
         loop {
             while calls.len() < MAX_PARALLEL_CALLS
                 && let Some((place, request)) = waiting.next()
@@ -76,7 +77,10 @@ impl HttpExchange {
             let joined = tokio::select! {
                 biased;
                 // Dropping the calls closes their connections.
-                () = disconnected(&mut self.client, self.pieces.as_ref()) => return Err(Stop::Gone),
+                () = disconnected(&mut self.client, self.pieces.as_ref()) => {
+                    is_interrupted = true;
+                    break;
+                }
                 joined = calls.join_next() => joined,
                 () = wait_until(until) => break,
             };
@@ -88,7 +92,7 @@ impl HttpExchange {
                 *place = body;
             }
         }
-        Ok(StepResult::Replies { bodies, elapsed: begun.elapsed() })
+        StepResult::Replies { bodies, elapsed: begun.elapsed(), is_interrupted }
     }
 }
 

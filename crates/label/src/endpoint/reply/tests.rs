@@ -106,5 +106,6 @@ fn answer_against_its_mass_is_unclear() {
 fn reported_tokens_are_read() {
     assert_eq!(read_tokens(br#"{"usage":{"prompt_tokens":3,"total_tokens":17}}"#), Some(17));
     assert_eq!(read_tokens(br#"{"usage":{"total_tokens":-1}}"#), None);
+    assert_eq!(read_tokens(br#"{"usage":{"total_tokens":9223372036854775807}}"#), None, "no count of one reply");
     assert_eq!(read_tokens(b"{}"), None);
 }
