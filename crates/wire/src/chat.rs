@@ -44,6 +44,7 @@ impl Interface for Chat {
             "GET" | "HEAD" => match path.own_names() {
                 ["models"] => Some(Traffic::Harmless),
                 ["models", name] if is_model_name(name) => Some(Traffic::Harmless),
+                ["models", owner, name] if is_name_part(owner) && is_name_part(name) => Some(Traffic::Harmless),
                 _ => None,
             },
             _ => None,
@@ -118,7 +119,15 @@ impl Interface for Chat {
     }
 }
 
-/// Whether a part of a path is the name of a model.
+/// Whether a part of a path is the name of a model. Vendors' libraries encode the slash of `owner/name`.
 fn is_model_name(name: &str) -> bool {
-    !name.is_empty() && name != ".." && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte))
+    match name.split_once("%2F").or_else(|| name.split_once("%2f")) {
+        Some((owner, name)) => is_name_part(owner) && is_name_part(name),
+        None => is_name_part(name),
+    }
+}
+
+fn is_name_part(part: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    !part.is_empty() && !matches!(part, "." | "..") && part.bytes().all(is_allowed)
 }

@@ -21,21 +21,11 @@ pub(super) fn find_destination(method: &str, path: &str) -> Destination {
 }
 
 /// Whether the path of a request is normalized. The upstream may read another path differently, which would bypass judging.
-/// Vendors' libraries encode the slash of a model's name (`org/model`), which may be in a request for this model.
+/// The name of a model is read strictly by its route. Its slash may be encoded, as the vendors' libraries do it.
 pub(super) fn is_plain(method: &str, path: &str) -> bool {
-    match split_model_name(method, path) {
-        Some((before, parts)) => {
-            is_plain_path(before) && parts.iter().all(|part| !part.is_empty() && is_plain_path(part))
-        }
-        None => is_plain_path(path),
-    }
-}
-
-/// Returns the path before the name of a model, and the parts of the name, if the request is for one model.
-fn split_model_name<'a>(method: &str, path: &'a str) -> Option<(&'a str, Vec<String>)> {
-    let (before, name) = path.rsplit_once('/')?;
-    let is_for_model = before.ends_with("/models") && matches!(Api::route(method, path), Route::Harmless(_));
-    is_for_model.then(|| (before, name.to_ascii_lowercase().split("%2f").map(str::to_owned).collect()))
+    let is_harmless = matches!(Api::route(method, path), Route::Harmless(_));
+    let before_model = path.rsplit_once('/').map(|(before, _)| before).filter(|before| before.ends_with("/models"));
+    is_plain_path(before_model.filter(|_| is_harmless).unwrap_or(path))
 }
 
 fn is_plain_path(path: &str) -> bool {
