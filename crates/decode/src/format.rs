@@ -8,9 +8,9 @@ use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
 use super::unread_calls::UnreadCallChecker;
 use super::{
     Decoder, a2a, actions, adk, agentdojo, anthropic, anthropic_agents, autogen, bedrock, claude_code, codex, gemini,
-    gemini_cli, inspect, jaeger, langchain, langfuse, langsmith, mcp, openai_agents, openai_assistants, openai_chat,
-    openai_responses, openhands, openinference, otlp, pydantic_ai, semantic_kernel, swe_agent, tau_bench, toolemu,
-    vercel, xes,
+    gemini_cli, haystack, inspect, jaeger, langchain, langfuse, langsmith, mcp, openai_agents, openai_assistants,
+    openai_chat, openai_responses, openhands, openinference, otlp, pydantic_ai, semantic_kernel, smolagents, swe_agent,
+    tau_bench, toolemu, vercel, xes,
 };
 use lictor_event::native;
 use lictor_json::Json;
@@ -116,6 +116,10 @@ formats! {
     A2a "a2a" a2a A2aDecoder false,
     /// Model Context Protocol: JSON-RPC messages, with or without their HTTP envelope.
     Mcp "mcp" mcp McpDecoder false,
+    /// Haystack chat messages.
+    Haystack "haystack" haystack HaystackDecoder false,
+    /// The memory of smolagents: its steps.
+    Smolagents "smolagents" smolagents SmolagentsDecoder false,
     /// Amazon Bedrock Converse: messages, requests, responses, streams, invocation logs.
     Bedrock "bedrock" bedrock BedrockDecoder false,
     /// Vercel AI SDK: model messages and messages of its user interface.
@@ -156,7 +160,7 @@ const MESSAGE_FORMATS: [Format; 5] =
 
 /// The formats whose records name their session by a member, which the user may name. The others define sessions
 /// themselves: by traces, runs, or files of one session.
-const SESSION_KEY_FORMATS: [Format; 12] = [
+const SESSION_KEY_FORMATS: [Format; 13] = [
     Format::Native,
     Format::OpenaiChat,
     Format::OpenaiResponses,
@@ -169,6 +173,7 @@ const SESSION_KEY_FORMATS: [Format; 12] = [
     Format::PydanticAi,
     Format::Autogen,
     Format::SemanticKernel,
+    Format::Haystack,
 ];
 
 impl Format {

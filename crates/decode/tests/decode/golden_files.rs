@@ -19,7 +19,7 @@ pub(crate) enum FormatFamily {
 }
 
 /// The only list of formats with golden files.
-const GOLDEN_FORMATS: [(&str, FormatFamily); 32] = [
+const GOLDEN_FORMATS: [(&str, FormatFamily); 34] = [
     ("a2a", FormatFamily::Exchange),
     ("anthropic", FormatFamily::Exchange),
     ("anthropic-agents", FormatFamily::Exchange),
@@ -31,6 +31,7 @@ const GOLDEN_FORMATS: [(&str, FormatFamily); 32] = [
     ("bedrock", FormatFamily::Framework),
     ("gemini", FormatFamily::Framework),
     ("gemini-cli", FormatFamily::Framework),
+    ("haystack", FormatFamily::Framework),
     ("inspect", FormatFamily::Framework),
     ("jaeger", FormatFamily::Framework),
     ("langchain", FormatFamily::Framework),
@@ -38,6 +39,7 @@ const GOLDEN_FORMATS: [(&str, FormatFamily); 32] = [
     ("openhands", FormatFamily::Framework),
     ("pydantic-ai", FormatFamily::Framework),
     ("semantic-kernel", FormatFamily::Framework),
+    ("smolagents", FormatFamily::Framework),
     ("swe-agent", FormatFamily::Framework),
     ("vercel", FormatFamily::Framework),
     ("actions", FormatFamily::Other),

@@ -13,7 +13,7 @@ use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
 
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
-const CASES: [(&str, usize, &str, usize); 67] = [
+const CASES: [(&str, usize, &str, usize); 70] = [
     ("adk/events.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("adk/old.evalset.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/old.test.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
@@ -70,6 +70,8 @@ const CASES: [(&str, usize, &str, usize); 67] = [
         "assistant_message=1 system_message=1 tool_call=1 tool_definitions=1 user_message=1",
         0,
     ),
+    ("haystack/messages.json", 1, "assistant_message=1 system_message=1 tool_call=4 tool_result=4 user_message=1", 0),
+    ("haystack/runs.jsonl", 2, "assistant_message=2 system_message=2 tool_call=8 tool_result=8 user_message=2", 0),
     (
         "inspect/deflate.eval",
         2,
@@ -141,6 +143,7 @@ const CASES: [(&str, usize, &str, usize); 67] = [
         "assistant_message=2 system_message=1 tool_call=2 tool_result=2 user_message=2",
         0,
     ),
+    ("smolagents/steps.json", 1, "assistant_message=1 error=1 tool_call=4 tool_result=4 user_message=1", 0),
     (
         "swe-agent/calls.traj",
         1,
