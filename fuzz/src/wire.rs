@@ -38,10 +38,26 @@ fn check_request(api: Api, body: &[u8]) {
         // With a denied result go the unknown parts in it.
         assert!(read.map_or(0, |read| read.items.len()) <= request.items.len(), "items of the changed request");
     }
+    check_known_messages(api, &request, body);
     let known = ConversationHistory::default().fold(&request).known;
     assert_eq!(ConversationHistory::from_bytes(&known.to_bytes()).as_ref(), Some(&known), "stored and restored");
     if request.carries_history() {
         assert!(known.fold(&request).fresh.is_empty(), "a history that is sent again says nothing new");
+    }
+}
+
+/// A body that begins like an earlier one is read as if there were none, wherever it differs.
+fn check_known_messages(api: Api, earlier: &Request, body: &[u8]) {
+    let check = |body: &[u8]| {
+        let (quick, general) = (Request::read_after(earlier, api, body), Request::read(api, body));
+        assert_eq!(format!("{quick:?}"), format!("{general:?}"), "of {}", String::from_utf8_lossy(body));
+    };
+    check(body);
+    for place in (0..body.len()).step_by(body.len() / 8 + 1) {
+        let mut changed = body.to_vec();
+        changed[place] = b"\",[]{}0a"[place % 8];
+        check(&changed);
+        check(&[&body[..place], &body[place / 2..]].concat());
     }
 }
 

@@ -142,16 +142,23 @@ impl HashInput {
         HashInput { buffer: Vec::with_capacity((text + USUAL_BYTES).min(MAX_BUFFERED_BYTES)), hasher: None }
     }
 
-    #[inline]
+    /// Adds bytes. Most pieces have a length that the compiler knows, and then cost few instructions.
+    #[inline(always)]
     fn update(&mut self, bytes: &[u8]) {
         if self.buffer.len() + bytes.len() > MAX_BUFFERED_BYTES {
-            let hasher = self.hasher.get_or_insert_default();
-            hasher.update(&self.buffer);
-            hasher.update(bytes);
-            self.buffer.clear();
+            self.hash_now(bytes);
         } else {
             self.buffer.extend_from_slice(bytes);
         }
+    }
+
+    /// Hashes the buffer, and bytes that it has no room for.
+    #[cold]
+    fn hash_now(&mut self, bytes: &[u8]) {
+        let hasher = self.hasher.get_or_insert_default();
+        hasher.update(&self.buffer);
+        hasher.update(bytes);
+        self.buffer.clear();
     }
 
     fn finish(mut self) -> ContentHash {

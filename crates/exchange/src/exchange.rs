@@ -44,6 +44,7 @@ struct Handover {
     counts: ExchangeCounts,
     reply_id: Option<String>,
     stripped: Vec<String>,
+    request: Option<Arc<Request>>,
 }
 
 impl Link {
@@ -55,11 +56,24 @@ impl Link {
 impl Exchange {
     /// Creates an exchange. `id` must be unique: the delivery numbers of its events are derived from it.
     pub fn new(api: Api, id: impl Into<String>, options: ExchangeOptions, body: Bytes) -> Exchange {
+        Exchange::after(None, api, id, options, body)
+    }
+
+    /// Creates an exchange like [`Exchange::new`]. It reads its body quicker if that begins like an earlier request of any
+    /// exchange: only the rest is new.
+    pub fn after(
+        earlier: Option<Arc<Request>>,
+        api: Api,
+        id: impl Into<String>,
+        options: ExchangeOptions,
+        body: Bytes,
+    ) -> Exchange {
         let link = Arc::new(Link::default());
         let life = Life {
             api,
             id: id.into(),
             options,
+            earlier,
             session: String::new(),
             principal: None,
             choices: usize::MAX,
@@ -89,6 +103,11 @@ impl Exchange {
     /// Returns the names of fields that were stripped from replies since the last call, as `OBJECT.MEMBER`.
     pub fn take_stripped_names(&self) -> Vec<String> {
         std::mem::take(&mut self.link.open().stripped)
+    }
+
+    /// Returns the request, as soon as it was read, for [`Exchange::after`].
+    pub fn take_request(&self) -> Option<Arc<Request>> {
+        self.link.open().request.take()
     }
 
     /// Returns the id of the reply, as soon as it is known.
@@ -123,6 +142,8 @@ pub(crate) struct Life {
     pub(crate) api: Api,
     pub(crate) id: String,
     pub(crate) options: ExchangeOptions,
+    /// A request that this one may begin like.
+    earlier: Option<Arc<Request>>,
     pub(crate) session: String,
     pub(crate) principal: Option<String>,
     /// How many choices the client asks for.
@@ -152,7 +173,7 @@ impl Life {
         if self.options.shadow {
             return self.run_in_shadow(body).await;
         }
-        let request = match Request::read(self.api, &body) {
+        let request = match self.read_request(&body) {
             Ok(request) => request,
             Err(refused) => return Err(self.refuse_input(400, refused, body).await?),
         };
@@ -176,6 +197,17 @@ impl Life {
             StepResult::Unjudged => Ok(ExchangeEnd::Complete),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Reads the body of the request.
+    pub(crate) fn read_request(&mut self, body: &[u8]) -> Result<Arc<Request>, WireRefusal> {
+        let read = match self.earlier.take() {
+            Some(earlier) => Request::read_after(&earlier, self.api, body),
+            None => Request::read(self.api, body),
+        };
+        let request = Arc::new(read?);
+        self.link.open().request = Some(Arc::clone(&request));
+        Ok(request)
     }
 
     pub(crate) async fn identify(&mut self, request: &Request) -> Result<(), Stop> {

@@ -17,8 +17,13 @@ pub(crate) struct NewEvent {
 }
 
 impl Life {
-    /// Returns the new events. If the history was changed, the first is the event of that.
-    pub(crate) fn new_events(&self, memory: &SessionMemory, request: &Request, diff: &HistoryDiff) -> Vec<NewEvent> {
+    /// Takes the new events out of what a request adds. If the history was changed, the first is the event of that.
+    pub(crate) fn take_new_events(
+        &self,
+        memory: &SessionMemory,
+        request: &Request,
+        diff: &mut HistoryDiff,
+    ) -> Vec<NewEvent> {
         // Equal items at the same place after the same history are one event: retries are not judged twice. After the
         // request was sent, or the item was refused, an equal item is a new event.
         let mut before = blake3::Hasher::new();
@@ -38,9 +43,9 @@ impl Life {
             let all: Vec<u8> = request.items.iter().flat_map(|item| item.hash).collect();
             new(event, None, content(usize::MAX, &all))
         });
-        let items = diff.fresh.iter().filter_map(|(place, event)| {
-            let item = request.items.get(*place)?;
-            Some(new(event.clone(), Some(*place), content(*place, &item.hash)))
+        let items = std::mem::take(&mut diff.fresh).into_iter().filter_map(|(place, event)| {
+            let item = request.items.get(place)?;
+            Some(new(event, Some(place), content(place, &item.hash)))
         });
         changed.into_iter().chain(items).collect()
     }

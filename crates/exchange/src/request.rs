@@ -39,11 +39,11 @@ impl Life {
     pub(crate) async fn judge_request(&self, request: &Request) -> Result<(Arc<SessionMemory>, RequestChanges), Stop> {
         for _ in 0..MAX_ATTEMPTS {
             let memory = self.load(false).await?;
-            let diff = memory.known.fold(request);
+            let mut diff = memory.known.fold(request);
             if diff.known.len() > self.options.items {
                 return self.refuse_length().await;
             }
-            let new = self.new_events(&memory, request, &diff);
+            let new = self.take_new_events(&memory, request, &mut diff);
             let mut events: Vec<Event> = new.iter().map(|new| new.event.clone()).collect();
             let mut decisions = self.decide_ahead(&mut events).await?;
             let is_forwarded = decisions.iter().all(|decision| decision.action == Action::Forward);

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lictor_event::Event;
 use lictor_policy::ForecastSource;
-use lictor_wire::Request;
 
 use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
@@ -43,7 +42,7 @@ impl Life {
     }
 
     async fn judge_unchanged_request(&mut self, body: &Bytes) -> Result<Arc<SessionMemory>, Stop> {
-        let request = match Request::read(self.api, body) {
+        let request = match self.read_request(body) {
             Ok(request) => request,
             Err(refused) => return Err(self.refuse_input(400, refused, body.clone()).await?),
         };

@@ -90,7 +90,7 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         return response.response(route(&head).api());
     };
     let (client, answer) = oneshot::channel();
-    let caller = Caller::of(&head.headers, &gateway.config.tenants);
+    let caller = gateway.namer.caller(&head.headers, &gateway.config.tenants);
     account.belongs_to(&caller.tenant, None);
     let exchange = HttpExchange {
         gateway: Arc::clone(gateway),
@@ -228,12 +228,12 @@ impl HttpExchange {
         }
         let path = self.head.uri.path();
         let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
-        let is_plain = is_plain(self.head.method.as_str(), path);
-        if (!is_plain || is_near) && config.shadow {
+        let is_odd = !is_plain(self.head.method.as_str(), path) || is_near;
+        if is_odd && config.shadow {
             self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
             return Ok(Destination::Unjudged(None));
         }
-        if !is_plain || is_near {
+        if is_odd {
             let message = "path is not normalized: remove `..`, `//`, unneeded percent-encoding and capital letters";
             return Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(400, "route.path", message)));
         }

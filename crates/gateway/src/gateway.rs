@@ -14,6 +14,7 @@ use crate::drop_on_thread::DropOnThread;
 use crate::identity::{EVERYBODY, Namer};
 use crate::in_flight::InFlight;
 use crate::judges::Judges;
+use crate::recent_requests::RecentRequests;
 use crate::reload::{PolicySource, Reload};
 use crate::sessions::Sessions;
 use crate::start::{GatewayParts, StartError};
@@ -28,6 +29,7 @@ pub(crate) struct Gateway {
     pub(crate) judges: Judges,
     pub(crate) sessions: Sessions,
     pub(crate) namer: Namer,
+    pub(crate) recent_requests: RecentRequests,
     pub(crate) continuations: Continuations,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) journal: Journal,
@@ -78,6 +80,7 @@ impl Gateway {
             sessions,
             in_flight,
             namer,
+            recent_requests: RecentRequests::default(),
             continuations: Continuations::default(),
             metrics,
             journal,

@@ -4,15 +4,21 @@
 //! over the tenant, the credential and the client's id: a client that uses the id of another tenant's session gets a
 //! session of its own. Ids of any length and with any characters are only hashed.
 
+mod digest_cache;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
 use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, HeaderName};
 use lictor_event::content_hash::to_hex;
 use lictor_wire::SessionHints;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
+
+use digest_cache::DigestCache;
 
 /// The header by which an application names the session.
 pub(crate) const SESSION_HEADER: &str = "x-lictor-session";
@@ -31,6 +37,11 @@ impl KeyHash {
     /// Returns the hash of a credential, as it is sent after `Bearer` or in `x-api-key`.
     pub fn of(credential: &str) -> KeyHash {
         KeyHash(Sha256::digest(credential.as_bytes()).into())
+    }
+
+    /// Returns the bytes of the hash.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// Whether it is one of these, in constant time.
@@ -68,9 +79,22 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// The headers that identify a caller. Duplicates are refused: the upstream may read the other one.
-pub(crate) const IDENTITY_HEADERS: [&str; 5] =
-    ["authorization", "x-api-key", "api-key", SESSION_HEADER, PRINCIPAL_HEADER];
+// Names that are parsed once: every request is asked for them several times.
+static CREDENTIAL_NAMES: [HeaderName; 3] =
+    [HeaderName::from_static("x-api-key"), HeaderName::from_static("api-key"), AUTHORIZATION];
+static SESSION_NAME: HeaderName = HeaderName::from_static(SESSION_HEADER);
+static PRINCIPAL_NAME: HeaderName = HeaderName::from_static(PRINCIPAL_HEADER);
+static TRACEPARENT_NAME: HeaderName = HeaderName::from_static("traceparent");
+
+/// Returns the names of the headers that identify a caller. Duplicates are refused: the upstream may read the other one.
+pub(crate) fn identity_headers() -> impl Iterator<Item = &'static HeaderName> {
+    CREDENTIAL_NAMES.iter().chain([&SESSION_NAME, &PRINCIPAL_NAME])
+}
+
+/// Returns the session header as it was sent, or nothing.
+pub(crate) fn session_bytes(headers: &HeaderMap) -> &[u8] {
+    headers.get(&SESSION_NAME).map(|value| value.as_bytes()).unwrap_or_default()
+}
 
 /// The source of a session's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,9 +155,13 @@ pub(crate) struct Caller {
 impl Caller {
     /// Returns the caller, by the headers of a request.
     pub(crate) fn of(headers: &HeaderMap, tenants: &BTreeMap<KeyHash, String>) -> Caller {
-        let credential = KeyHash::of(credential(headers).unwrap_or_default());
+        Caller::with_hash(KeyHash::of(credential(headers).unwrap_or_default()), headers, tenants)
+    }
+
+    /// Returns the caller with the hash of its credential.
+    fn with_hash(credential: KeyHash, headers: &HeaderMap, tenants: &BTreeMap<KeyHash, String>) -> Caller {
         let tenant = tenants.get(&credential);
-        let principal = any_text(headers, PRINCIPAL_HEADER).filter(|name| !name.is_empty());
+        let principal = any_text(headers, &PRINCIPAL_NAME).filter(|name| !name.is_empty());
         let is_known = tenant.is_some();
         Caller { tenant: tenant.map_or(EVERYBODY, String::as_str).to_owned(), credential, is_known, principal }
     }
@@ -152,21 +180,22 @@ pub(crate) fn has_two_credentials(headers: &HeaderMap) -> bool {
 }
 
 fn credentials(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let authorization = text(headers, "authorization").map(|value| match value.split_once(' ') {
+    let [x_api_key, api_key, authorization] = &CREDENTIAL_NAMES;
+    let authorization = text(headers, authorization).map(|value| match value.split_once(' ') {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim(),
         _ => value,
     });
-    let all = [text(headers, "x-api-key"), text(headers, "api-key"), authorization];
+    let all = [text(headers, x_api_key), text(headers, api_key), authorization];
     all.into_iter().flatten().filter(|credential| !credential.is_empty())
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
 /// Returns a header whose value may have any characters. Bytes that are not UTF-8 are read as Latin-1, so that no two
 /// values become one.
-fn any_text(headers: &HeaderMap, name: &str) -> Option<String> {
+fn any_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let bytes = headers.get(name)?.as_bytes().trim_ascii();
     let latin = || bytes.iter().map(|byte| char::from(*byte)).collect();
     Some(std::str::from_utf8(bytes).map_or_else(|_| latin(), str::to_owned))
@@ -186,6 +215,7 @@ pub(crate) struct SessionKey {
 pub(crate) struct Namer {
     /// A MAC with the key, to be cloned.
     mac: Hmac<Sha256>,
+    digests: Arc<DigestCache>,
 }
 
 impl fmt::Debug for Namer {
@@ -198,12 +228,20 @@ impl Namer {
     pub(crate) fn new(key: [u8; 32]) -> Namer {
         // HMAC accepts a key of any length, so this cannot fail.
         let mac = Hmac::new_from_slice(&key).unwrap_or_else(|_| Hmac::new(&Default::default()));
-        Namer { mac }
+        Namer { mac, digests: Arc::new(DigestCache::new(&key)) }
     }
 
     /// Returns a new MAC with the same key.
     pub(crate) fn mac(&self) -> Hmac<Sha256> {
         self.mac.clone()
+    }
+
+    /// Returns the caller of a request, as [`Caller::of`] does.
+    pub(crate) fn caller(&self, headers: &HeaderMap, tenants: &BTreeMap<KeyHash, String>) -> Caller {
+        let credential = credential(headers).unwrap_or_default();
+        let input = [b"credential".as_slice(), credential.as_bytes()].concat();
+        let hash = self.digests.find_or_compute(&input, || KeyHash::of(credential).0);
+        Caller::with_hash(KeyHash(hash), headers, tenants)
     }
 
     /// Returns the session of a request: by the application's header, else `id`, which the body has, else the sources that the
@@ -220,10 +258,10 @@ impl Namer {
             let id = id.filter(|id| !id.is_empty())?;
             Some(SessionKey { name: self.name(caller, origin, id), origin })
         };
-        let in_header = any_text(headers, SESSION_HEADER);
+        let in_header = any_text(headers, &SESSION_NAME);
         let listed = || {
             sources.iter().find_map(|source| match source {
-                SessionSource::Traceparent => named(Origin::Trace, trace_id(text(headers, "traceparent")?)),
+                SessionSource::Traceparent => named(Origin::Trace, trace_id(text(headers, &TRACEPARENT_NAME)?)),
                 SessionSource::User => named(Origin::User, hints.user.as_deref()),
             })
         };
@@ -259,13 +297,18 @@ impl Namer {
 
     /// Returns a keyed hash of texts, each delimited by its length.
     pub(crate) fn hash(&self, parts: &[&str]) -> String {
-        let mut mac = self.mac();
+        let mut input = b"name".to_vec();
+        let start = input.len();
         for part in parts {
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part.as_bytes());
+            input.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            input.extend_from_slice(part.as_bytes());
         }
-        let bytes = mac.finalize().into_bytes();
-        to_hex(bytes.get(..16).unwrap_or_default())
+        let digest = self.digests.find_or_compute(&input, || {
+            let mut mac = self.mac();
+            mac.update(input.get(start..).unwrap_or_default());
+            mac.finalize().into_bytes().into()
+        });
+        to_hex(digest.get(..16).unwrap_or_default())
     }
 }
 

@@ -37,6 +37,7 @@ mod judges;
 mod listen;
 mod policy_watcher;
 mod process;
+mod recent_requests;
 mod reload;
 mod server;
 mod sessions;

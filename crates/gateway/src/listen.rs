@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -29,7 +29,7 @@ use crate::control;
 use crate::error_response::ErrorResponse;
 use crate::exchange;
 use crate::gateway::Gateway;
-use crate::identity::{Caller, EVERYBODY, IDENTITY_HEADERS, has_two_credentials};
+use crate::identity::{Caller, EVERYBODY, has_two_credentials, identity_headers};
 use strict_stream::{Gate, Patience, StrictStream};
 
 /// The connection preface of HTTP/2.
@@ -215,9 +215,9 @@ fn close_connection(request: &Request<Incoming>, response: &mut Response<AnswerB
 
 /// Returns the fault of a request with duplicate or contradictory credentials or session headers.
 fn two_callers(request: &Request<Incoming>) -> Option<head::Fault> {
-    let is_twice = |name: &&str| request.headers().get_all(*name).iter().nth(1).is_some();
+    let is_twice = |name: &HeaderName| request.headers().get_all(name).iter().nth(1).is_some();
     let fault = head::Fault::new("http.identity", "duplicate credential or session header");
-    (IDENTITY_HEADERS.iter().any(is_twice) || has_two_credentials(request.headers())).then_some(fault)
+    (identity_headers().any(is_twice) || has_two_credentials(request.headers())).then_some(fault)
 }
 
 /// Returns the fault of an HTTP/2 request that names two hosts.

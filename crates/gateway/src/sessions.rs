@@ -87,7 +87,14 @@ pub(crate) struct Turn(#[expect(dead_code, reason = "held, never read")] OwnedMu
 /// A claim on a session for as long as an exchange with it is in flight, also while it waits for the upstream: the
 /// session is not idle.
 #[derive(Debug)]
-pub(crate) struct Presence(#[expect(dead_code, reason = "held, never read")] Arc<tokio::sync::Mutex<()>>);
+pub(crate) struct Presence(Arc<tokio::sync::Mutex<()>>);
+
+impl Presence {
+    /// Waits for the lock of the session.
+    pub(crate) async fn turn(&self) -> Turn {
+        Turn(Arc::clone(&self.0).lock_owned().await)
+    }
+}
 
 /// A memory that is saved atomically with decisions.
 #[derive(Debug)]

@@ -73,7 +73,13 @@ impl Warden {
         attempts: usize,
     ) -> Result<DecidedBatch, WardenError> {
         self.flush_outbox()?;
-        let sessions: BTreeSet<String> = events.iter().map(session_of).collect();
+        let mut sessions: BTreeSet<String> = BTreeSet::new();
+        for session in events.iter().map(session_of) {
+            // Most events are of the session of the one before.
+            if !sessions.contains(session) {
+                sessions.insert(session.to_owned());
+            }
+        }
         let mut conflicts = 0;
         while conflicts < attempts {
             match self.decide_once(means, events, &sessions, extra, now) {
@@ -124,17 +130,19 @@ impl Warden {
             let session = session_of(event);
             let mut event = event.clone();
             let exchange = held::take_exchange(&mut event);
-            let Some(held) = self.held.get_mut(&session) else { continue };
+            let is_live = self.live.is_some();
+            let Some(held) = self.held.get_mut(session) else { continue };
             let name = held::name_of(&event);
             if let Some(past) = held.answered(name.as_deref()) {
                 answers.push(past.answer(event, self.guard.judge()));
                 continue;
             }
             event.time = event.time.or(now);
-            self.begin_change(&session);
+            // If the change fails midway, a live session is lost.
+            held.is_changing = is_live;
             let is_end = event.kind == Kind::SessionEnd;
             let mut decision = self.guard.decide_within(means, event, now);
-            let Some(held) = self.held.get_mut(&session) else { continue };
+            let Some(held) = self.held.get_mut(session) else { continue };
             if self.ledger.is_some() {
                 held.name_approval(&mut decision);
             }
@@ -147,22 +155,24 @@ impl Warden {
             }
             match name {
                 // Two events of the same id in one batch are two events.
-                Some(name) if held::is_by_id(&name) => by_id.push((session.clone(), name, Arc::clone(&decision))),
+                Some(name) if held::is_by_id(&name) => by_id.push((session, name, Arc::clone(&decision))),
                 Some(name) => held.answer(name, Arc::clone(&decision)),
                 None => {}
             }
             for decision in std::iter::once(&*decision).chain(&decision.settled) {
-                if let Some(mut record) = self.outgoing(&session, decision, now) {
+                if let Some(mut record) = self.outgoing(session, decision, now) {
                     record.note_clock(decision.claimed_time.is_some());
                     record.note_exchange(exchange.as_deref());
-                    records.push((Some(session.clone()), record));
+                    records.push((Some(session.to_owned()), record));
                 }
             }
             let is_end = is_end && decision.action.takes_effect();
-            let owed = if is_end { self.guard.owed(&session) } else { Vec::new() };
-            let owed = self.late(Some(&session), owed, now, &mut records);
+            let owed = if is_end { self.guard.owed(session) } else { Vec::new() };
+            let owed = self.late(Some(session), owed, now, &mut records);
             answers.push(WardenAnswer { decision, is_duplicate: false, owed, stored: None });
-            decided_on.insert(session);
+            if !decided_on.contains(session) {
+                decided_on.insert(session.to_owned());
+            }
         }
         // What was decided without them is void.
         if !self.guard.take_missing_histories().is_empty() {
@@ -179,7 +189,7 @@ impl Warden {
             return Ok(None);
         }
         for (session, name, decision) in by_id {
-            if let Some(held) = self.held.get_mut(&session) {
+            if let Some(held) = self.held.get_mut(session) {
                 held.answer(name, decision);
             }
         }

@@ -212,7 +212,7 @@ impl Warden {
     pub fn questions(&mut self, events: &[Event]) -> Result<Vec<OpenQuestions>, WardenError> {
         let mut questions = Vec::with_capacity(events.len());
         for (place, event) in events.iter().enumerate() {
-            self.hold(&session_of(event))?;
+            self.hold(session_of(event))?;
             let (asked, before) = self.guard.questions(event, place == 0);
             questions.push(OpenQuestions { asked, before });
         }
@@ -221,7 +221,7 @@ impl Warden {
 
     /// Returns the decision that an event would get now. Nothing is saved or recorded.
     pub fn preview(&mut self, event: &Event) -> Result<Preview, WardenError> {
-        self.hold(&session_of(event))?;
+        self.hold(session_of(event))?;
         loop {
             let preview = self.guard.preview(event);
             let missing = self.guard.take_missing_histories();
@@ -320,6 +320,6 @@ impl Warden {
 }
 
 /// Returns the session of an event; those without one share the session with the empty name.
-pub(crate) fn session_of(event: &Event) -> String {
-    event.session.clone().unwrap_or_default().to_string()
+pub(crate) fn session_of(event: &Event) -> &str {
+    event.session.as_deref().unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 //! fields that no documentation has. So a client gets the members of the interface's table, in the types of the table,
 //! and what Lictor judged is what every client reads. The tables are data, under `fields/`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
@@ -83,14 +83,22 @@ const NAMED_SETTINGS: [&str; 8] =
 /// The fields of the replies of an interface.
 #[derive(Debug)]
 pub(crate) struct FieldTable {
-    objects: HashMap<&'static str, ObjectFields>,
+    objects: Vec<ObjectFields>,
     /// The names of all members, as readers compare them that ignore case.
     names: HashSet<String>,
 }
 
-/// The members of one object, sorted by name.
-#[derive(Debug, Default)]
-struct ObjectFields(Vec<(&'static str, Vec<FieldType>)>);
+/// The members of one object.
+#[derive(Debug)]
+struct ObjectFields {
+    name: &'static str,
+    /// Sorted by length and name: most names differ in length from the one that is looked for.
+    members: Vec<(&'static str, Vec<FieldType>)>,
+}
+
+/// The place of an object in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ObjectPlace(usize);
 
 /// A type of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,8 +116,8 @@ enum FieldType {
     Counts,
     /// A value whose texts are judged.
     Quoted,
-    Object(&'static str),
-    List(&'static str),
+    Object(ObjectPlace),
+    List(ObjectPlace),
 }
 
 /// A body with only known fields.
@@ -140,15 +148,27 @@ pub struct StrippedFields {
 impl FieldTable {
     /// Reads a table; its lines are explained in `fields/README.md`.
     pub(crate) fn parse(text: &'static str) -> FieldTable {
-        let mut objects: HashMap<&'static str, ObjectFields> = HashMap::new();
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let fields = lines.filter_map(|line| {
             let mut words = line.split_whitespace();
-            let (place, types) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let Some((object, member)) = place.split_once('.') else { continue };
-            objects.entry(object).or_default().0.push((member, types.split('|').map(FieldType::parse).collect()));
+            let (object, member) = words.next()?.split_once('.')?;
+            Some((object, member, words.next().unwrap_or_default()))
+        });
+        let fields: Vec<(&'static str, &'static str, &'static str)> = fields.collect();
+        let mut objects: Vec<ObjectFields> = Vec::new();
+        for (name, ..) in &fields {
+            if find_object(&objects, name).is_none() {
+                objects.push(ObjectFields { name, members: Vec::new() });
+            }
         }
-        objects.values_mut().for_each(|fields| fields.0.sort_unstable_by_key(|(name, _)| *name));
-        let names = objects.values().flat_map(|fields| &fields.0).map(|(name, _)| fold_case(name)).collect();
+        for (name, member, types) in &fields {
+            let types = types.split('|').map(|text| FieldType::parse(text, &objects)).collect();
+            if let Some(ObjectPlace(place)) = find_object(&objects, name) {
+                objects[place].members.push((member, types));
+            }
+        }
+        objects.iter_mut().for_each(|fields| fields.members.sort_unstable_by_key(|(name, _)| (name.len(), *name)));
+        let names = fields.iter().map(|(_, member, _)| fold_case(member)).collect();
         FieldTable { objects, names }
     }
 
@@ -163,7 +183,9 @@ impl FieldTable {
     ) -> Result<CheckedBody, WireRefusal> {
         let (removals, edits, quoted) = (Vec::new(), Edits::new(), QuotedTexts::default());
         let mut check = Check { table: self, unknown, path: Vec::new(), removals, edits, quoted, stripped };
-        check.read_value(value, FieldType::Object(root))?;
+        if let Some(root) = find_object(&self.objects, root) {
+            check.read_value(value, FieldType::Object(root))?;
+        }
         let Check { removals, edits, quoted, .. } = check;
         if removals.is_empty() && edits.is_empty() {
             return Ok(CheckedBody { known: None, quoted });
@@ -181,8 +203,9 @@ impl FieldTable {
 
 impl ObjectFields {
     fn find(&self, key: &str) -> Option<&[FieldType]> {
-        let place = self.0.binary_search_by_key(&key, |(name, _)| *name).ok()?;
-        Some(&self.0[place].1)
+        let order = |(name, _): &(&str, Vec<FieldType>)| name.len().cmp(&key.len()).then_with(|| (*name).cmp(key));
+        let place = self.members.binary_search_by(order).ok()?;
+        Some(&self.members[place].1)
     }
 }
 
@@ -201,12 +224,12 @@ struct Check<'a> {
 impl Check<'_> {
     fn read_value(&mut self, value: &Json, wanted: FieldType) -> Result<(), WireRefusal> {
         match (value, wanted) {
-            (Json::Object(object), FieldType::Object(name)) => self.read_object(object, name),
-            (Json::Array(values), FieldType::List(name)) => {
+            (Json::Object(object), FieldType::Object(place)) => self.read_object(object, place),
+            (Json::Array(values), FieldType::List(element)) => {
                 for (place, value) in values.iter().enumerate() {
                     self.path.push(place.into());
                     match value {
-                        Json::Object(object) => self.read_object(object, name)?,
+                        Json::Object(object) => self.read_object(object, element)?,
                         _ => return Err(self.wrong_type("an object")),
                     }
                     self.path.pop();
@@ -217,9 +240,10 @@ impl Check<'_> {
         }
     }
 
-    fn read_object(&mut self, object: &Object, name: &'static str) -> Result<(), WireRefusal> {
+    fn read_object(&mut self, object: &Object, ObjectPlace(place): ObjectPlace) -> Result<(), WireRefusal> {
         let table = self.table;
-        let Some(fields) = table.objects.get(name) else { return Ok(()) };
+        let fields = &table.objects[place];
+        let name = fields.name;
         for (key, value) in object.iter() {
             self.path.push(JsonStep::Key(key.clone()));
             match fields.find(key) {
@@ -330,7 +354,7 @@ impl StrippedFields {
 }
 
 impl FieldType {
-    fn parse(text: &'static str) -> FieldType {
+    fn parse(text: &'static str, objects: &[ObjectFields]) -> FieldType {
         let inside = |open: char, close: char| text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
         match text {
             "text" => FieldType::Text,
@@ -340,12 +364,16 @@ impl FieldType {
             "name" => FieldType::Name,
             "counts" => FieldType::Counts,
             "quoted" => FieldType::Quoted,
-            _ => match (inside('{', '}'), inside('[', ']'), inside('<', '>').and_then(find_words)) {
-                (Some(name), ..) => FieldType::Object(name),
-                (_, Some(name), _) => FieldType::List(name),
-                (_, _, Some(words)) => FieldType::Enumeration(words),
-                _ => FieldType::Any,
-            },
+            _ => {
+                let object = |name: Option<&str>| name.and_then(|name| find_object(objects, name));
+                let words = inside('<', '>').and_then(find_words);
+                match (object(inside('{', '}')), object(inside('[', ']')), words) {
+                    (Some(place), ..) => FieldType::Object(place),
+                    (_, Some(place), _) => FieldType::List(place),
+                    (_, _, Some(words)) => FieldType::Enumeration(words),
+                    _ => FieldType::Any,
+                }
+            }
         }
     }
 
@@ -375,6 +403,11 @@ impl fmt::Display for FieldType {
     }
 }
 
+/// Returns the place of an object in a table.
+fn find_object(objects: &[ObjectFields], name: &str) -> Option<ObjectPlace> {
+    objects.iter().position(|fields| fields.name == name).map(ObjectPlace)
+}
+
 /// Returns the words of an enumeration.
 fn find_words(name: &str) -> Option<&'static [&'static str]> {
     ENUMERATIONS.into_iter().find(|(known, _)| *known == name).map(|(_, words)| words)
@@ -382,8 +415,8 @@ fn find_words(name: &str) -> Option<&'static [&'static str]> {
 
 /// Whether a member is the summary in a block of the type `compaction`.
 fn is_summary(object: &Object, key: &str) -> bool {
-    let kind = object.get("type").and_then(Json::as_str);
-    key == "content" && matches!(kind, Some("compaction" | "compaction_delta"))
+    let kind = || object.get("type").and_then(Json::as_str);
+    key == "content" && matches!(kind(), Some("compaction" | "compaction_delta"))
 }
 
 fn describe(types: &[FieldType]) -> String {
@@ -416,12 +449,15 @@ mod tests {
                 for one in types.split('|') {
                     let object = one.trim_matches(['{', '}', '[', ']', '<', '>']);
                     let is_words = one.starts_with('<') && super::find_words(object).is_some();
-                    let is_object = is_words || one != object && table.objects.contains_key(object);
+                    let is_object = is_words || one != object && super::find_object(&table.objects, object).is_some();
                     let known = ["text", "name", "number", "flag", "any", "object", "counts", "quoted"];
                     assert!(is_object || known.contains(&one), "{api:?}: {line}");
                 }
             }
-            assert!(["reply", "event"].iter().all(|root| table.objects.contains_key(root)), "{api:?}");
+            assert!(
+                ["reply", "event"].iter().all(|root| super::find_object(&table.objects, root).is_some()),
+                "{api:?}"
+            );
         }
     }
 }

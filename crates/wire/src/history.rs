@@ -90,7 +90,7 @@ impl ConversationHistory {
             matches!(kind, Kind::SystemMessage | Kind::ToolDefinitions)
                 || matches!(kind, Kind::Other(name) if name == "mcp_servers" || name == "prompt")
         };
-        let split = request.items.iter().take_while(|item| is_preamble(&item.event.kind)).count();
+        let split = request.items.iter().take_while(|item| is_preamble(&item.event().kind)).count();
         let hashes: Vec<ContentHash> = request.items.iter().map(|item| item.hash).collect();
         let (preamble, body) = hashes.split_at(split);
         let mut fresh: Vec<usize> = (0..split).filter(|&place| !self.preamble.contains(&preamble[place])).collect();
@@ -106,7 +106,7 @@ impl ConversationHistory {
             known.body = [before, known.body].concat();
         }
         let fresh = fresh.into_iter().filter_map(|place| {
-            let mut event = request.items.get(place)?.event.clone();
+            let mut event = request.items.get(place)?.event().clone();
             known.pair_result(&mut event);
             Some((place, event))
         });

@@ -8,6 +8,7 @@ use lictor_json::{Json, JsonEdit, JsonPath, Text, json_path};
 use crate::fields::FieldTable;
 use crate::offered_tool::OfferedTool;
 use crate::refusal::WireRefusal;
+use crate::request_parts::RequestBody;
 use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
@@ -23,8 +24,11 @@ pub(crate) trait Interface: Sync {
     /// Returns what a request carries, by its method and path; none if the path is not one of this interface.
     fn route(&self, method: &str, path: &RequestPath<'_>) -> Option<Traffic>;
 
-    /// Returns the segments of a request's body in their order, except the tools on offer.
-    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal>;
+    /// Returns the key of the list of messages in a request.
+    fn message_key(&self) -> &'static str;
+
+    /// Returns the segments of a request's body in their order, except the tools on offer: the messages come last.
+    fn read_request(&self, body: RequestBody<'_>) -> Result<Vec<Segment>, WireRefusal>;
 
     /// Whether a request asks for structured output.
     fn wants_structure(&self, body: &Json) -> bool;

@@ -16,6 +16,7 @@ use crate::fields::FieldTable;
 use crate::interface::Interface;
 use crate::offered_tool::OfferedTool;
 use crate::refusal::WireRefusal;
+use crate::request_parts::RequestBody;
 use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
@@ -43,7 +44,11 @@ impl Interface for Messages {
         }
     }
 
-    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal> {
+    fn message_key(&self) -> &'static str {
+        "messages"
+    }
+
+    fn read_request(&self, body: RequestBody<'_>) -> Result<Vec<Segment>, WireRefusal> {
         request::read_segments(body)
     }
 

@@ -3,17 +3,21 @@
 //! The list has the tools on offer, the instructions and the messages. A request is refused if two readers could
 //! understand it differently, or if it has a message of an unknown kind. Any other text in the body is an item as well.
 
+mod known_messages;
+
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use lictor_event::content_hash::ContentHash;
 use lictor_event::{Event, Kind};
-use lictor_json::{self as json, Json, Text, edit_text, json_path};
+use lictor_json::{self as json, Json, JsonError, Text, edit_text, find_elements, json_path};
 
 use crate::api::Api;
 use crate::offered_tool::OfferedTool;
 use crate::question::ask_question;
 use crate::refusal::WireRefusal;
-use crate::request_parts::shape;
+use crate::request_parts::{RequestBody, shape};
 use crate::ruling::Ruling;
 use crate::segment::{APPROVAL_RESPONSE, Segment};
 use crate::session_hints::SessionHints;
@@ -36,11 +40,12 @@ pub struct Request {
     pub model: Option<Text>,
     /// All content of the request, old and new, one item for each event: first the tools on offer and the instructions,
     /// then the messages in their order. The result of a tool has the name of the tool if the request holds the call.
-    pub items: Vec<RequestItem>,
+    pub items: Vec<Arc<RequestItem>>,
     /// The names by which the session may be known.
     pub hints: SessionHints,
     text: String,
-    segments: Vec<Segment>,
+    /// Where the messages are in the text; none if they are no list.
+    messages: Vec<Range<usize>>,
 }
 
 /// One event of a request.
@@ -48,22 +53,44 @@ pub struct Request {
 pub struct RequestItem {
     /// The hash of its content, however it is written.
     pub hash: ContentHash,
-    /// The event.
-    pub event: Event,
+    segment: Segment,
+}
+
+impl RequestItem {
+    fn new(segment: Segment) -> Arc<RequestItem> {
+        Arc::new(RequestItem { hash: segment.hash(), segment })
+    }
+
+    /// Returns the event.
+    pub fn event(&self) -> &Event {
+        &self.segment.event
+    }
 }
 
 impl Request {
     /// Reads a body. Ambiguous bodies and messages of unknown kinds are refused.
     pub fn read(api: Api, body: &[u8]) -> Result<Request, WireRefusal> {
-        let value = json::parse(body).map_err(|error| WireRefusal::json("the body of the request", error))?;
-        let text = String::from_utf8(body.to_vec()).map_err(|_| shape("the body is not UTF-8"))?;
+        let text = json::read_utf8(body).map_err(unreadable)?;
+        let (mut request, mut segments) = Request::read_shortened(api, text, 0)?;
+        name_tools(&[], &mut segments);
+        request.items = segments.into_iter().map(RequestItem::new).collect();
+        request.hints.opening = find_opening(&request.items);
+        text.clone_into(&mut request.text);
+        Ok(request)
+    }
+
+    /// Reads a body of whose messages the first ones may be left out: the first entry of the list stands for them. Returns
+    /// the request without items and text, and the segments.
+    fn read_shortened(api: Api, text: &str, skipped: usize) -> Result<(Request, Vec<Segment>), WireRefusal> {
+        let value = json::parse_str(text).map_err(unreadable)?;
         if value.as_object().is_none() {
             return Err(shape("the body is not a JSON object"));
         }
+        let interface = api.interface();
+        let body = RequestBody { value: &value, key: interface.message_key(), skipped };
         let mut segments = read_offered_tools(&value);
-        segments.extend(api.interface().read_request(&value)?);
-        add_unread(&value, &mut segments)?;
-        name_tools(&mut segments);
+        segments.extend(interface.read_request(body)?);
+        add_unread(body, &mut segments)?;
         let streams = match value.get("stream") {
             None | Some(Json::Null) => false,
             Some(Json::Bool(streams)) => *streams,
@@ -73,12 +100,11 @@ impl Request {
             None | Some(Json::Null) => 1,
             Some(count) => count.as_i64().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX),
         };
-        let items = segments.iter().map(|segment| RequestItem { hash: segment.hash(), event: segment.event.clone() });
-        let items: Vec<RequestItem> = items.collect();
-        let mut hints = api.interface().read_hints(&value);
-        hints.opening = items.iter().find(|item| item.event.kind == Kind::UserMessage).map(|item| item.hash);
+        let hints = interface.read_hints(&value);
         let model = value.text("model").map(Text::from);
-        Ok(Request { api, streams, choices, model, items, hints, text, segments })
+        let messages = find_elements(text, body.key).unwrap_or_default();
+        let (items, text) = (Vec::new(), String::new());
+        Ok((Request { api, streams, choices, model, items, hints, text, messages }, segments))
     }
 
     /// Whether the request carries the whole history; otherwise it continues one that the vendor keeps.
@@ -132,7 +158,7 @@ impl Request {
         }
         let mut edits = Vec::new();
         for (index, ruling) in changes {
-            let segment = self.segments.get(*index).ok_or_else(|| shape("there is no such item"))?;
+            let segment = &self.items.get(*index).ok_or_else(|| shape("there is no such item"))?.segment;
             match ruling {
                 Ruling::Forward => {}
                 Ruling::Rewrite(event) => edits.extend(segment.rewrite(event)?),
@@ -170,17 +196,43 @@ fn without_secrets(servers: &Json) -> Json {
     servers.as_array().unwrap_or_default().iter().map(redact).collect::<Vec<Json>>().into()
 }
 
-/// Gives results the names of their tools.
-fn name_tools(segments: &mut [Segment]) {
+/// Returns the refusal of a body that is no JSON.
+fn unreadable(error: JsonError) -> WireRefusal {
+    WireRefusal::json("the body of the request", error)
+}
+
+/// Returns the hash of the first message of the user.
+fn find_opening(items: &[Arc<RequestItem>]) -> Option<ContentHash> {
+    items.iter().find(|item| item.event().kind == Kind::UserMessage).map(|item| item.hash)
+}
+
+/// Gives results the names of their tools. The items before them have theirs.
+fn name_tools(before: &[Arc<RequestItem>], segments: &mut [Segment]) {
+    let is_nameless = |event: &Event| event.kind == Kind::ToolResult || is_approval_response(&event.kind);
+    if !segments.iter().any(|segment| is_nameless(&segment.event)) {
+        return;
+    }
     let mut tools: HashMap<Text, Text> = HashMap::new();
+    before.iter().for_each(|item| add_tool(&mut tools, item.event()));
     for Segment { event, .. } in segments {
-        let Some(id) = &event.id else { continue };
-        match (&event.kind, &event.tool) {
-            (Kind::ToolCall, Some(tool)) => drop(tools.insert(id.clone(), tool.clone())),
-            (Kind::ToolResult, _) => event.tool = tools.get(id).cloned().or(event.tool.take()),
-            (Kind::Other(kind), _) if kind == APPROVAL_RESPONSE => event.tool = tools.get(id).cloned(),
-            (Kind::Other(_), Some(tool)) => drop(tools.insert(id.clone(), tool.clone())),
-            _ => {}
+        match (&event.id, is_approval_response(&event.kind)) {
+            (Some(id), true) => event.tool = tools.get(id).cloned(),
+            (Some(id), false) if event.kind == Kind::ToolResult => {
+                event.tool = tools.get(id).cloned().or(event.tool.take());
+            }
+            _ => add_tool(&mut tools, event),
         }
     }
+}
+
+/// Adds the tool of a call, by the id of the call.
+fn add_tool(tools: &mut HashMap<Text, Text>, event: &Event) {
+    let is_call = matches!(event.kind, Kind::ToolCall | Kind::Other(_)) && !is_approval_response(&event.kind);
+    if let (Some(id), Some(tool), true) = (&event.id, &event.tool, is_call) {
+        tools.insert(id.clone(), tool.clone());
+    }
+}
+
+fn is_approval_response(kind: &Kind) -> bool {
+    matches!(kind, Kind::Other(kind) if kind == APPROVAL_RESPONSE)
 }

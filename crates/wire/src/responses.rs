@@ -18,6 +18,7 @@ use crate::interface::Interface;
 use crate::offered_tool::OfferedTool;
 use crate::openai;
 use crate::refusal::WireRefusal;
+use crate::request_parts::RequestBody;
 use crate::request_path::{RequestPath, Traffic};
 use crate::ruled_reply::RuledReply;
 use crate::segment::{Edits, Segment};
@@ -46,7 +47,11 @@ impl Interface for Responses {
         }
     }
 
-    fn read_request(&self, body: &Json) -> Result<Vec<Segment>, WireRefusal> {
+    fn message_key(&self) -> &'static str {
+        "input"
+    }
+
+    fn read_request(&self, body: RequestBody<'_>) -> Result<Vec<Segment>, WireRefusal> {
         request::read_segments(body)
     }
 

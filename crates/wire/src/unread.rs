@@ -14,6 +14,7 @@ use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
 
 use crate::known::{fold_case, is_thinking};
 use crate::refusal::WireRefusal;
+use crate::request_parts::RequestBody;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};
 use file::{FileContent, read_file};
@@ -22,7 +23,7 @@ use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS};
 
 /// Adds a segment for every message, and for every other member of the body, that has texts which no segment holds. Keys
 /// that differ from a known one by case only are refused.
-pub(crate) fn add_unread(body: &Json, segments: &mut Vec<Segment>) -> Result<(), WireRefusal> {
+pub(crate) fn add_unread(body: RequestBody<'_>, segments: &mut Vec<Segment>) -> Result<(), WireRefusal> {
     let unread = find_unread(body, segments)?;
     if !unread.is_empty() {
         segments.extend(unread);
@@ -32,17 +33,21 @@ pub(crate) fn add_unread(body: &Json, segments: &mut Vec<Segment>) -> Result<(),
 }
 
 /// Returns the segments of the texts that no segment holds.
-fn find_unread(body: &Json, segments: &[Segment]) -> Result<Vec<Segment>, WireRefusal> {
+fn find_unread(body: RequestBody<'_>, segments: &[Segment]) -> Result<Vec<Segment>, WireRefusal> {
     let mut walk = Walk::new(segments);
     let mut unread = Vec::new();
-    let Some(object) = body.as_object() else { return Ok(unread) };
+    let Some(object) = body.value.as_object() else { return Ok(unread) };
     for (key, value) in object.iter() {
         check_case(key)?;
         walk.path.push(JsonStep::Key(key.clone()));
         match (key.as_str(), value) {
             ("messages" | "input", Json::Array(entries)) => {
-                for (place, entry) in entries.iter().enumerate() {
+                for (place, entry) in body.entries(key, entries) {
                     walk.path.push(place.into());
+                    if walk.has_plain_message(entry) {
+                        walk.path.pop();
+                        continue;
+                    }
                     walk.is_from_model = entry.text("role") == Some("assistant") || is_thinking(entry);
                     walk.read_value("", entry)?;
                     walk.is_from_model = false;
@@ -65,7 +70,7 @@ pub(crate) fn is_named(key: &str, text: &str) -> bool {
 }
 
 /// Returns the order of a segment: what is beside the messages, then the messages.
-fn place_of(at: &JsonPath) -> usize {
+pub(crate) fn place_of(at: &JsonPath) -> usize {
     match at.as_slice() {
         [JsonStep::Key(key), JsonStep::Index(place), ..] if matches!(key.as_str(), "messages" | "input") => place + 1,
         [] => 1,
@@ -85,8 +90,14 @@ fn check_case(key: &str) -> Result<(), WireRefusal> {
     if CONTENT_KEYS.contains(&key) {
         return Ok(());
     }
-    let folded = fold_case(key);
-    match CONTENT_KEYS.iter().find(|known| **known == folded) {
+    let similar = match key.is_ascii() {
+        true => CONTENT_KEYS.iter().find(|known| known.eq_ignore_ascii_case(key)),
+        false => {
+            let folded = fold_case(key);
+            CONTENT_KEYS.iter().find(|known| **known == folded)
+        }
+    };
+    match similar {
         Some(known) => {
             let message = format!("some services read `{key}` as `{known}`, others ignore it; write `{known}`");
             Err(WireRefusal::new("request.key_case", message))
@@ -140,6 +151,22 @@ impl<'s> Walk<'s> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether a message is a text that a segment has, and names: most messages are, and nothing of them is unread.
+    fn has_plain_message(&mut self, message: &Json) -> bool {
+        let is_plain = |(key, value): (&Text, &Json)| match (key.as_str(), value) {
+            ("content", Json::String(_)) | ("role" | "name" | "tool_call_id", Json::Null) => true,
+            ("role" | "name" | "tool_call_id", Json::String(text)) => is_name(text),
+            _ => false,
+        };
+        if !message.as_object().is_some_and(|members| members.iter().all(is_plain)) {
+            return false;
+        }
+        self.path.push("content".into());
+        let has_text = self.texts.contains(self.path.as_slice());
+        self.path.pop();
+        has_text
     }
 
     /// Whether a segment has the whole value.
@@ -205,5 +232,51 @@ impl<'s> Walk<'s> {
             texts.clear();
         }
         Some(Segment { texts, ..Segment::new(event, self.path.clone()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lictor_json::json_path;
+
+    use super::*;
+    use crate::segment::message::read_message;
+
+    /// Every message of some members that is skipped has nothing unread.
+    #[test]
+    fn plain_messages_have_nothing_unread() {
+        let members = [
+            ("role", r#""user""#),
+            ("role", r#""assistant""#),
+            ("role", r#""tool""#),
+            ("content", r#""a text""#),
+            ("content", r#""""#),
+            ("content", r#"[{"type":"text","text":"b"}]"#),
+            ("name", r#""ann""#),
+            ("name", r#""two words""#),
+            ("name", "null"),
+            ("tool_call_id", r#""c1""#),
+            ("tool_call_id", "7"),
+            ("Content", r#""x""#),
+            ("reasoning", r#""hm""#),
+            ("refusal", "null"),
+        ];
+        let mut skipped = 0;
+        for chosen in 0..1_usize << members.len() {
+            let chosen =
+                members.iter().enumerate().filter(|(place, _)| chosen >> place & 1 == 1).map(|(_, member)| member);
+            let text = chosen.map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
+            let Ok(message) = lictor_json::parse_str(&format!("{{{text}}}")) else { continue };
+            let Ok(segments) = read_message(&message, &json_path!["messages", 0]) else { continue };
+            let mut walk = Walk::new(&segments);
+            walk.path = json_path!["messages", 0];
+            if walk.has_plain_message(&message) {
+                walk.is_from_model = message.text("role") == Some("assistant");
+                assert!(walk.read_value("", &message).is_ok(), "{text}");
+                assert!(walk.take_segment(Kind::UserMessage).is_none(), "{text}");
+                skipped += 1;
+            }
+        }
+        assert!(skipped >= 18, "{skipped}");
     }
 }

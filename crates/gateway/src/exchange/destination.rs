@@ -23,12 +23,17 @@ pub(super) fn find_destination(method: &str, path: &str) -> Destination {
 /// Whether the path of a request is normalized. The upstream may read another path differently, which would bypass judging.
 /// The name of a model is read strictly by its route. Its slash may be encoded, as the vendors' libraries do it.
 pub(super) fn is_plain(method: &str, path: &str) -> bool {
+    // Most paths have none of the characters that could be read differently.
+    if path.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_')) {
+        return !path.contains("//");
+    }
     let is_harmless = matches!(Api::route(method, path), Route::Harmless(_));
     let before_model = path.rsplit_once('/').map(|(before, _)| before).filter(|before| before.ends_with("/models"));
-    is_plain_path(before_model.filter(|_| is_harmless).unwrap_or(path))
+    is_normalized(before_model.filter(|_| is_harmless).unwrap_or(path))
 }
 
-fn is_plain_path(path: &str) -> bool {
+/// Whether a path with any characters is normalized.
+fn is_normalized(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let is_odd = |part: &str| matches!(part, "." | ".." | "%2e" | "%2e%2e" | ".%2e" | "%2e.");
     let has_odd = ["//", "\\", "%2f", "%5c", "%00", ";"].iter().any(|odd| lower.contains(odd));
@@ -95,5 +100,21 @@ mod tests {
             assert!(!is_plain("GET", odd), "{odd}");
         }
         assert!(!is_plain("POST", "/v1/models/meta-llama%2FLlama-3"), "no such request is known");
+    }
+
+    #[test]
+    fn plain_paths_are_normalized_ones() {
+        let parts =
+            ["/", "v1", "chat", ".", "..", "%2e", "%2F", "%41", "%20", "\\", ";", "a-b_c", "~", "é", "%", "%00", ""];
+        let count = parts.len();
+        for number in 0..count * count * count * count {
+            let places = [number, number / count, number / count / count, number / count / count / count];
+            let path: String = places.map(|place| parts[place % count]).concat();
+            for path in [&path, &format!("/{path}")] {
+                assert_eq!(is_plain("POST", path), is_normalized(path), "{path}");
+            }
+        }
+        assert!(is_plain("POST", "/v1/chat/completions"));
+        assert!(!is_plain("POST", "/v1//chat/completions"));
     }
 }

@@ -27,6 +27,7 @@ use crate::body::{self, BodyError};
 use crate::clock::now;
 use crate::error_response::ErrorResponse;
 use crate::identity::{Origin, SessionKey};
+use crate::recent_requests::RecentRequests;
 use crate::sessions::{Presence, StoredMemory, Turn};
 use crate::telemetry::{DecisionSpan, Outcome, Span, SpanSubject};
 use crate::unavailable::Unavailable;
@@ -76,9 +77,14 @@ impl HttpExchange {
         options.judges_reply = judges_reply;
         options.interventions = self.gateway.judges.active().predict.clone();
         options.steering = active.steering;
-        let mut exchange = Exchange::new(api, self.account.id.as_str(), options, bytes);
+        let key = RecentRequests::key(&self.caller, &self.head.headers);
+        let earlier = self.gateway.recent_requests.find(&key, &bytes);
+        let mut exchange = Exchange::after(earlier.clone(), api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
         let mut step = exchange.start();
+        if let Some(request) = exchange.take_request() {
+            self.gateway.recent_requests.add(key, request, earlier.as_ref());
+        }
         loop {
             let counts = exchange.counts();
             if counts.stripped > driver.counts.stripped {
@@ -220,6 +226,10 @@ impl HttpExchange {
     }
 
     fn count(&self, driver: &mut Driver, counts: ExchangeCounts) {
+        // Most steps count nothing, and each counter below is shared by all cores.
+        if counts == driver.counts {
+            return;
+        }
         let (account, metrics, before) = (&self.account, &self.gateway.metrics, driver.counts);
         account.decisions.fetch_add(counts.decisions - before.decisions, Ordering::Relaxed);
         account.changed.fetch_add(counts.changed - before.changed, Ordering::Relaxed);
@@ -306,7 +316,10 @@ impl HttpExchange {
     async fn load(&self, driver: &mut Driver, is_fresh: bool) -> Result<StepResult, Stop> {
         let (sessions, tenant) = (&self.gateway.sessions, &self.caller.tenant);
         if driver.turn.is_none() {
-            driver.turn = Some(sessions.turn(&driver.session).await);
+            driver.turn = Some(match &driver.presence {
+                Some(presence) => presence.turn().await,
+                None => sessions.turn(&driver.session).await,
+            });
         }
         driver.memory = match is_fresh {
             true => sessions.load_fresh(tenant, &driver.session).await?,

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
@@ -217,29 +218,30 @@ impl<T> StrictStream<T> {
         if self.searched == 0 && self.raw.starts_with(b"\r\n") {
             self.raw.drain(..2);
         }
-        while let Some(byte) = self.raw.get(self.searched) {
-            if *byte == b'\n' {
-                let before = self.raw.get(..self.searched).unwrap_or_default();
-                if !before.ends_with(b"\r") {
-                    return Err(BARE_LINE_END);
-                }
-                if before.ends_with(b"\r\n\r") {
-                    let length = self.searched + 1;
-                    self.searched = 0;
-                    return head::check(self.raw.get(..length).unwrap_or_default())
-                        .map(|framing| Some((length, framing)));
-                }
-            }
-            self.searched += 1;
+        loop {
+            let found = memchr(b'\n', self.raw.get(self.searched..).unwrap_or_default());
+            self.searched = found.map_or(self.raw.len(), |length| self.searched + length);
             if self.searched > head::MAX_HEAD_BYTES {
                 return Err(head::TOO_LARGE);
             }
+            if found.is_none() {
+                return Ok(None);
+            }
+            let before = self.raw.get(..self.searched).unwrap_or_default();
+            if !before.ends_with(b"\r") {
+                return Err(BARE_LINE_END);
+            }
+            self.searched += 1;
+            if before.ends_with(b"\r\n\r") {
+                let length = std::mem::take(&mut self.searched);
+                return head::check(self.raw.get(..length).unwrap_or_default()).map(|framing| Some((length, framing)));
+            }
         }
-        Ok(None)
     }
 
     fn pass(&mut self, length: usize) {
-        self.ready.extend(self.raw.drain(..length));
+        self.ready.extend_from_slice(self.raw.get(..length).unwrap_or_default());
+        self.raw.drain(..length);
     }
 
     /// Returns the timeout for the next byte; none while a body is read, which has its own.

@@ -49,6 +49,9 @@ impl MemoryCache {
     }
 
     pub(super) fn insert(&mut self, tenant: &str, session: &str, memory: &StoredMemory) {
+        if self.replace(tenant, session, memory) {
+            return;
+        }
         self.remove(session);
         let weight = weight(memory);
         if self.is_bounded && self.bytes + weight > MAX_BYTES {
@@ -61,6 +64,22 @@ impl MemoryCache {
         let entry = CacheEntry { tenant: tenant.to_owned(), memory: memory.clone(), used: self.uses };
         self.by_use.entry(tenant.to_owned()).or_default().insert(self.uses, session.to_owned());
         self.by_name.insert(session.to_owned(), entry);
+    }
+
+    /// Puts a memory in the place of an earlier one of the session. Returns `false` if there is none, or no room.
+    fn replace(&mut self, tenant: &str, session: &str, memory: &StoredMemory) -> bool {
+        let Some(entry) = self.by_name.get_mut(session).filter(|entry| entry.tenant == tenant) else { return false };
+        let bytes = self.bytes - weight(&entry.memory) + weight(memory);
+        let Some(names) = self.by_use.get_mut(tenant).filter(|_| !self.is_bounded || bytes <= MAX_BYTES) else {
+            return false;
+        };
+        self.bytes = bytes;
+        self.uses += 1;
+        if let Some(name) = names.remove(&entry.used) {
+            names.insert(self.uses, name);
+        }
+        (entry.memory, entry.used) = (memory.clone(), self.uses);
+        true
     }
 
     pub(super) fn remove(&mut self, session: &str) {
@@ -103,4 +122,45 @@ impl MemoryCache {
 /// Returns the rough size of an entry: the memory, and its stored bytes.
 fn weight(memory: &StoredMemory) -> usize {
     ENTRY_OVERHEAD_BYTES + memory.bytes.len() * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A memory whose stored form has so many bytes.
+    fn memory(bytes: usize) -> StoredMemory {
+        StoredMemory { bytes: vec![0; bytes].into(), ..StoredMemory::default() }
+    }
+
+    #[test]
+    fn memory_cache_replaces_like_removing_and_inserting() {
+        let mut number = 7_u64;
+        let mut draw = |below: u64| {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (number >> 33) % below
+        };
+        for is_bounded in [true, false] {
+            let (mut quick, mut general) = (MemoryCache::new(is_bounded), MemoryCache::new(is_bounded));
+            for _ in 0..2000 {
+                let (tenant, session) = (draw(2).to_string(), draw(12).to_string());
+                let memory = memory(usize::try_from(draw(8)).unwrap() << 20);
+                quick.insert(&tenant, &session, &memory);
+                general.remove(&session);
+                general.insert(&tenant, &session, &memory);
+                if draw(20) == 0 {
+                    quick.remove(&session);
+                    general.remove(&session);
+                }
+                let order = |cache: &MemoryCache| -> Vec<String> {
+                    let names = cache.by_use.values().flatten().map(|(used, name)| format!("{used} {name}"));
+                    let mut names: Vec<String> = names.collect();
+                    names.sort_unstable();
+                    names
+                };
+                assert_eq!(order(&quick), order(&general));
+                assert_eq!((quick.bytes, quick.len()), (general.bytes, general.len()));
+            }
+        }
+    }
 }

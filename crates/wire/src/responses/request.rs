@@ -4,21 +4,21 @@ use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Object, Text, join_path, j
 
 use super::item::read_item;
 use crate::refusal::WireRefusal;
-use crate::request_parts::{read_instructions, read_list};
+use crate::request_parts::{RequestBody, read_instructions, read_list};
 use crate::segment::message::read_message;
 use crate::segment::{ITEM_REFERENCE, PROMPT, Segment};
 
 /// Returns the segments of a request: instructions, a stored prompt with its variables, then the input.
-pub(super) fn read_segments(body: &Json) -> Result<Vec<Segment>, WireRefusal> {
-    let mut segments = read_instructions(body, "instructions");
+pub(super) fn read_segments(body: RequestBody<'_>) -> Result<Vec<Segment>, WireRefusal> {
+    let mut segments = read_instructions(body.value, "instructions");
     // Only the vendor knows the text of a stored prompt; its variables are here.
-    if let Some(prompt) = body.get("prompt").filter(|prompt| !prompt.is_null()) {
+    if let Some(prompt) = body.value.get("prompt").filter(|prompt| !prompt.is_null()) {
         segments.push(Segment::other(PROMPT, "prompt", prompt, json_path!["prompt"]));
         for (name, value) in prompt.get("variables").and_then(Json::as_object).into_iter().flat_map(Object::iter) {
             segments.push(Segment::instructions(value, json_path!["prompt", "variables", name.as_str()]));
         }
     }
-    match body.get("input") {
+    match body.value.get(body.key) {
         None | Some(Json::Null) => {}
         Some(text @ Json::String(_)) => {
             // An input that is a text is the content of a user's message.
@@ -26,7 +26,7 @@ pub(super) fn read_segments(body: &Json) -> Result<Vec<Segment>, WireRefusal> {
             let read = read_message(&message, &[])?;
             segments.extend(read.into_iter().map(|segment| segment.with_key_renamed("content", "input")));
         }
-        Some(_) => segments.extend(read_list(body, "input", read_input_item)?),
+        Some(_) => segments.extend(read_list(body, read_input_item)?),
     }
     Ok(segments)
 }

@@ -168,6 +168,6 @@ fn approval_reported_by_client_allows_nothing() {
     let body = r#"{"model":"m","input":[{"type":"mcp_approval_request","id":"a","name":"refund","arguments":"{}","server_label":"s"},{"type":"mcp_approval_response","approval_request_id":"a","approve":true}]}"#;
     let request = Request::read(Api::Responses, body.as_bytes()).unwrap();
     let told: Vec<(&str, Option<&str>)> =
-        request.items.iter().map(|item| (item.event.kind.name(), item.event.tool.as_deref())).collect();
+        request.items.iter().map(|item| (item.event().kind.name(), item.event().tool.as_deref())).collect();
     assert_eq!(told, [("approval_request", Some("refund")), ("approval_response", Some("refund"))]);
 }

@@ -9,6 +9,7 @@ mod drive;
 mod guidance;
 mod history;
 mod items;
+mod known_messages;
 mod made;
 mod masks;
 mod python;

@@ -1,6 +1,7 @@
 //! Requests give the same events in every interface, and a rewrite changes nothing else.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lictor_event::Event;
 use lictor_wire::{Api, Request, Route, Ruling};
@@ -37,7 +38,7 @@ fn read(api: Api, body: &str) -> Request {
 fn all_interfaces_give_the_same_events() {
     for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
         let request = read(api, body);
-        let events: Vec<Event> = request.items.iter().map(|item| item.event.clone()).collect();
+        let events: Vec<Event> = request.items.iter().map(|item| item.event().clone()).collect();
         let mut said = shown(&events);
         let user =
             if api == Api::Chat { "user_message My card is 4111.\nReally." } else { "user_message My card is 4111." };
@@ -71,12 +72,12 @@ fn redacted_request_differs_only_in_redacted_values() {
             let text = text.replace("4111", "[redacted]");
             Some((index, Ruling::Rewrite(Box::new(Event { text: Some(text.into()), ..event.clone() }))))
         };
-        let changes: Vec<_> = request.items.iter().map(|item| &item.event).enumerate().filter_map(hide).collect();
+        let changes: Vec<_> = request.items.iter().map(|item| item.event()).enumerate().filter_map(hide).collect();
         assert_eq!(changes.len(), 2);
         let rewritten = String::from_utf8(request.rewritten(&changes).unwrap()).unwrap();
         assert_eq!(rewritten, body.replace("4111", "[redacted]"), "{api:?}");
         assert_eq!(request.rewritten(&[]).unwrap(), body.as_bytes());
-        let result = request.items.iter().position(|item| item.event.kind.name() == "tool_result").unwrap();
+        let result = request.items.iter().position(|item| item.event().kind.name() == "tool_result").unwrap();
         let denied = request.rewritten(&[(result, Ruling::Deny { text: "withheld \"x\"".into() })]).unwrap();
         let expected = body.replace("card 4111", "withheld \\\"x\\\"");
         // A whole result is replaced, whatever parts it has.
@@ -91,12 +92,12 @@ fn redacted_request_differs_only_in_redacted_values() {
 fn history_call_arguments_can_be_rewritten() {
     for (api, body) in [(Api::Chat, CHAT), (Api::Messages, MESSAGES), (Api::Responses, RESPONSES)] {
         let request = read(api, body);
-        let call = request.items.iter().position(|item| item.event.kind.name() == "tool_call").unwrap();
+        let call = request.items.iter().position(|item| item.event().kind.name() == "tool_call").unwrap();
         let args = lictor_event::Arguments::Value(lictor_json::parse_str("{\"n\":2}").unwrap());
-        let event = Event { args: Some(args), ..request.items[call].event.clone() };
+        let event = Event { args: Some(args), ..request.items[call].event().clone() };
         let rewritten = request.rewritten(&[(call, Ruling::Rewrite(Box::new(event)))]).unwrap();
         let again = Request::read(api, &rewritten).unwrap();
-        assert_eq!(shown(&[again.items[call].event.clone()]), ["tool_call lookup c1 {\"n\":2}"]);
+        assert_eq!(shown(&[again.items[call].event().clone()]), ["tool_call lookup c1 {\"n\":2}"]);
         assert_eq!(String::from_utf8(rewritten).unwrap(), body.replace("1.50", "2"));
     }
 }
@@ -104,10 +105,10 @@ fn history_call_arguments_can_be_rewritten() {
 #[test]
 fn text_input_is_a_user_message() {
     let request = read(Api::Responses, r#"{"model":"m","input":"My card is 4111.","previous_response_id":"r1"}"#);
-    assert_eq!(shown(&[request.items[0].event.clone()]), ["user_message My card is 4111."]);
+    assert_eq!(shown(&[request.items[0].event().clone()]), ["user_message My card is 4111."]);
     assert_eq!(request.hints.previous_response.as_deref(), Some("r1"));
     assert!(!request.carries_history());
-    let event = Event { text: Some("My card is [redacted].".into()), ..request.items[0].event.clone() };
+    let event = Event { text: Some("My card is [redacted].".into()), ..request.items[0].event().clone() };
     let rewritten = request.rewritten(&[(0, Ruling::Rewrite(Box::new(event)))]).unwrap();
     let expected = r#"{"model":"m","input":"My card is [redacted].","previous_response_id":"r1"}"#;
     assert_eq!(String::from_utf8(rewritten).unwrap(), expected);
@@ -118,7 +119,7 @@ fn denied_call_is_answered_in_kept_history() {
     let body = r#"{"previous_response_id":"r1", "input":[ {"role":"user","content":"go on"}],"temperature":0.50}"#;
     let request = read(Api::Responses, body);
     let answer = ("c1".into(), "denied".to_owned());
-    let event = Event { text: Some("stop".into()), ..request.items[0].event.clone() };
+    let event = Event { text: Some("stop".into()), ..request.items[0].event().clone() };
     let answered = request.answered(&[(0, Ruling::Rewrite(Box::new(event)))], std::slice::from_ref(&answer)).unwrap();
     let output = r#"{"type":"function_call_output","call_id":"c1","output":"denied"},"#;
     let expected = body.replace("[ {", &format!("[{output} {{")).replace("go on", "stop");
@@ -129,7 +130,7 @@ fn denied_call_is_answered_in_kept_history() {
     let answered = request.answered(&[], std::slice::from_ref(&answer)).unwrap();
     let said = |text: &str| format!(r#"[{output}{{"role":"user","content":"{text}"}}]"#);
     assert_eq!(String::from_utf8(answered).unwrap(), body.replace(r#""go \u006fn""#, &said("go on")));
-    let event = Event { text: Some("stop\n".into()), ..request.items[0].event.clone() };
+    let event = Event { text: Some("stop\n".into()), ..request.items[0].event().clone() };
     let answered = request.answered(&[(0, Ruling::Rewrite(Box::new(event)))], std::slice::from_ref(&answer)).unwrap();
     assert_eq!(String::from_utf8(answered).unwrap(), body.replace(r#""go \u006fn""#, &said("stop\\n")));
     let denied = Ruling::Deny { text: "withheld".to_owned() };
@@ -173,15 +174,15 @@ fn kept_history_is_known_as_far_as_seen() {
         Api::Responses,
         r#"{"conversation":{"id":"conv_1"},"prompt":{"id":"p","variables":{"name":"Bob"}},"input":[{"type":"item_reference","id":"i"}]}"#,
     );
-    let kinds: Vec<&str> = request.items.iter().map(|item| item.event.kind.name()).collect();
+    let kinds: Vec<&str> = request.items.iter().map(|item| item.event().kind.name()).collect();
     assert_eq!(kinds, ["prompt", "system_message", "item_reference"]);
     assert_eq!(request.hints.conversation.as_deref(), Some("conv_1"));
     let request = read(
         Api::Messages,
         r#"{"messages":[],"mcp_servers":[{"type":"url","name":"s","url":"https://example.org","authorization_token":"secret"}]}"#,
     );
-    assert_eq!(request.items[0].event.kind.name(), "mcp_servers");
-    assert!(!format!("{:?}", request.items[0].event).contains("secret"));
+    assert_eq!(request.items[0].event().kind.name(), "mcp_servers");
+    assert!(!format!("{:?}", request.items[0].event()).contains("secret"));
 }
 
 #[test]
@@ -204,7 +205,7 @@ fn recorded_requests_are_read() {
             continue;
         };
         let request = Request::read(api, &body).unwrap();
-        assert_eq!(request.items.iter().map(|item| item.event.kind.name()).collect::<Vec<_>>(), kinds);
+        assert_eq!(request.items.iter().map(|item| item.event().kind.name()).collect::<Vec<_>>(), kinds);
         assert_eq!(request.rewritten(&[]).unwrap(), body);
     }
 }
@@ -261,9 +262,9 @@ fn request_items_cover_all_the_model_reads() {
     ];
     for (api, body) in bodies {
         let request = read(api, body);
-        let hide = |(index, item): (usize, &lictor_wire::RequestItem)| {
-            let text = item.event.text.as_ref()?.replace("4111", "[redacted]");
-            Some((index, Ruling::Rewrite(Box::new(Event { text: Some(text.into()), ..item.event.clone() }))))
+        let hide = |(index, item): (usize, &Arc<lictor_wire::RequestItem>)| {
+            let text = item.event().text.as_ref()?.replace("4111", "[redacted]");
+            Some((index, Ruling::Rewrite(Box::new(Event { text: Some(text.into()), ..item.event().clone() }))))
         };
         let changes: Vec<_> = request.items.iter().enumerate().filter_map(hide).collect();
         let rewritten = String::from_utf8(request.rewritten(&changes).unwrap()).unwrap();
@@ -273,7 +274,7 @@ fn request_items_cover_all_the_model_reads() {
         let body =
             format!(r#"{{"model":"m","input":[{{"type":"{tools}","call_id":"c","tools":[{{"name":"drop"}}]}}]}}"#);
         let request = read(Api::Responses, &body);
-        assert!(request.items.iter().any(|item| item.event.kind.name() == "tool_definitions"), "{tools}");
+        assert!(request.items.iter().any(|item| item.event().kind.name() == "tool_definitions"), "{tools}");
     }
 }
 

@@ -6,7 +6,7 @@ use lictor_wire::{Api, Request, Ruling};
 /// Returns the texts of a request's items.
 fn texts(api: Api, body: &str) -> Vec<String> {
     let request = Request::read(api, body.as_bytes()).unwrap();
-    request.items.iter().filter_map(|item| item.event.text.as_ref().map(ToString::to_string)).collect()
+    request.items.iter().filter_map(|item| item.event().text.as_ref().map(ToString::to_string)).collect()
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn names_settings_and_pictures_are_no_texts() {
 fn unread_text_can_be_rewritten() {
     let body = r#"{"stop":["card 4111"],"messages":[{"role":"user","content":"hello"}]}"#;
     let request = Request::read(Api::Chat, body.as_bytes()).unwrap();
-    let place = request.items.iter().position(|item| item.event.kind == Kind::SystemMessage).unwrap();
-    let mut event = request.items[place].event.clone();
+    let place = request.items.iter().position(|item| item.event().kind == Kind::SystemMessage).unwrap();
+    let mut event = request.items[place].event().clone();
     event.text = Some("card [redacted]".into());
     let changed = request.rewritten(&[(place, Ruling::Rewrite(Box::new(event)))]).unwrap();
     assert_eq!(changed, body.replace("4111", "[redacted]").into_bytes());
@@ -147,8 +147,8 @@ fn text_of_file_cannot_be_rewritten() {
     let body =
         r#"{"messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"dGhlIHNlY3JldCBwbGFu"}}]}]}"#;
     let request = Request::read(Api::Chat, body.as_bytes()).unwrap();
-    let place = request.items.iter().position(|item| item.event.text.as_deref() == Some("the secret plan")).unwrap();
-    let mut event = request.items[place].event.clone();
+    let place = request.items.iter().position(|item| item.event().text.as_deref() == Some("the secret plan")).unwrap();
+    let mut event = request.items[place].event().clone();
     event.text = Some("[redacted]".into());
     let refused = request.rewritten(&[(place, Ruling::Rewrite(Box::new(event)))]).unwrap_err();
     assert_eq!(refused.code, "wire.rewrite");
