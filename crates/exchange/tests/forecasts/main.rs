@@ -169,7 +169,7 @@ fn intervention_record_says_that_time_cut_waiting() {
 }
 
 #[test]
-fn usage_that_is_no_count_is_ignored_and_recorded() {
+fn usage_without_count_is_ignored_and_recorded() {
     let limits = "one_by_one: true, candidates: 3, session_tokens: 300";
     let mut world = World::new(&format!("chain: $CHAIN, risk: 0.3, intervene: [resample], {limits}"));
     let mut counts = ["-10", "9223372036854775807", "10"].into_iter();
