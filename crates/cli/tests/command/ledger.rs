@@ -290,7 +290,7 @@ fn replay_counts_erased_events_as_unknown() {
 }
 
 #[test]
-fn replay_leaves_answers_to_other_questions_open() {
+fn replay_leaves_answers_of_other_labelers_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let line = |n: usize| {
@@ -300,18 +300,21 @@ fn replay_leaves_answers_to_other_questions_open() {
     };
     fs::write(path("labelled.jsonl"), (0..80).map(line).collect::<String>()).unwrap();
     good(&["learn", "labels", &path("labelled.jsonl"), "-o", &path("mood.json")]);
-    let policy = |name: &str, labeler: &str, question: &str| {
+    let policy = |name: &str, model: &str, question: &str| {
         let text = format!(
-            "lictor: 1\nname: p\nlabelers: {{{labeler}: {{learnt: ./mood.json}}}}\nfacts:\n  angry: {{ask: {question}, of: \
-             user_message, by: {labeler}}}\nproperties:\n  - {{id: calm, formula: 'always (tool_call(\"pay\") implies !once \
+            "lictor: 1\nname: p\nlabelers: {{mood: {{learnt: ./{model}}}}}\nfacts:\n  angry: {{ask: {question}, of: \
+             user_message, by: mood}}\nproperties:\n  - {{id: calm, formula: 'always (tool_call(\"pay\") implies !once \
              angry)', respond: block, unknown: ask}}\n"
         );
         fs::write(path(name), text).unwrap();
         path(name)
     };
-    let same = policy("same.yaml", "mood", "the user is angry");
-    let other = policy("other.yaml", "mood", "the user is friendly");
-    let renamed = policy("renamed.yaml", "temper", "the user is angry");
+    fs::write(path("more.jsonl"), (0..90).map(line).collect::<String>()).unwrap();
+    good(&["learn", "labels", &path("more.jsonl"), "-o", &path("other.json")]);
+    let same = policy("same.yaml", "mood.json", "the user is angry");
+    // A learnt labeler reads nothing of the question.
+    let rephrased = policy("rephrased.yaml", "mood.json", "the user complains");
+    let other = policy("other.yaml", "other.json", "the user is angry");
     good(&["log", "create", &path("log"), "--origin", "example.com/agents"]);
     let events = "{\"session\":\"a\",\"kind\":\"user_message\",\"text\":\"This is an outrage, order 7\"}\n\
                   {\"session\":\"a\",\"kind\":\"tool_call\",\"tool\":\"pay\",\"args\":{}}\n";
@@ -326,12 +329,12 @@ fn replay_leaves_answers_to_other_questions_open() {
         let output = lictor(&["replay", &path("log"), "--policy", policy]);
         (String::from_utf8(output.stdout).unwrap(), output.status.code())
     };
-    assert_eq!(replay(&same), ("2 decisions stay, 0 change, 0 were erased\n".to_owned(), Some(0)));
-    for policy in [other, renamed] {
-        let (text, code) = replay(&policy);
-        assert!(text.contains("block, now ask (calm); not all that went before is known\n"), "{text}");
-        assert_eq!(code, Some(3), "{text}");
+    for policy in [&same, &rephrased] {
+        assert_eq!(replay(policy), ("2 decisions stay, 0 change, 0 were erased\n".to_owned(), Some(0)));
     }
+    let (text, code) = replay(&other);
+    assert!(text.contains("block, now ask (calm); not all that went before is known\n"), "{text}");
+    assert_eq!(code, Some(3), "{text}");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 
 use lictor::event::labeler::{Inquiry, Labelers, Question, name_of};
 use lictor::event::{Answer, AnswerValue, Event};
+use lictor::json::Text;
 use lictor::judge::Judge;
-use lictor::policy::Policy;
+use lictor::policy::{LabelerDefinition, LabelerSource, Policy};
 use lictor_label::cache::hash_question;
 
 use crate::{complaint, labelers};
@@ -14,6 +15,8 @@ use crate::{complaint, labelers};
 pub(super) struct RecordedAnswers {
     labelers: Labelers,
     questions: Vec<Question>,
+    /// The labelers that read nothing of a question but the name of its fact.
+    learnt: Vec<Text>,
 }
 
 impl RecordedAnswers {
@@ -26,7 +29,9 @@ impl RecordedAnswers {
                 Labelers::default()
             }
         };
-        RecordedAnswers { labelers, questions: judge.policy_questions().cloned().collect() }
+        let is_learnt = |it: &&LabelerDefinition| matches!(it.source, LabelerSource::Learnt(_));
+        let learnt = policy.labelers.iter().filter(is_learnt).map(|it| it.name.clone()).collect();
+        RecordedAnswers { labelers, questions: judge.policy_questions().cloned().collect(), learnt }
     }
 
     /// Makes answers unclear that the policy did not ask for. Whether there are any.
@@ -44,15 +49,14 @@ impl RecordedAnswers {
     fn find_reason(&self, event: &Event, answer: &Answer) -> Option<&'static str> {
         let by = answer.by.as_deref()?;
         let about = |question: &&Question| question.fact.name == answer.fact.name;
-        let reasons = self.questions.iter().filter(about).map(|question| {
-            if name_of(by) != question.by {
-                return Some("other_labeler");
+        let reasons = self.questions.iter().filter(about).map(|question| match self.labelers.version(&question.by) {
+            Some(version) if version == by => {
+                self.is_other_question(version, event, question, answer).then_some("other_question")
             }
-            match self.labelers.version(&question.by) {
-                Some(version) if version != by => Some("other_version"),
-                Some(version) if self.is_other_question(version, event, question, answer) => Some("other_question"),
-                _ => None,
-            }
+            Some(version) if name_of(version) == name_of(by) => Some("other_version"),
+            // Only the log has its answers.
+            None if name_of(by) == question.by => None,
+            _ => Some("other_labeler"),
         });
         // One question that it answers is enough; of several reasons the first is named.
         reasons.reduce(|first, next| first.and(next).and(first)).flatten()
@@ -62,7 +66,54 @@ impl RecordedAnswers {
     /// the events before are needed for that.
     fn is_other_question(&self, version: &str, event: &Event, question: &Question, answer: &Answer) -> bool {
         let looks_back = self.questions.iter().any(|it| it.by == question.by && it.window > 0);
-        let key = answer.key.as_ref().filter(|_| !looks_back);
+        let key = answer.key.as_ref().filter(|_| !looks_back && !self.learnt.contains(&question.by));
         key.is_some_and(|key| *key != hash_question(version, &Inquiry::new(event, &[]), question))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lictor::event::Kind;
+    use lictor::event::labeler::Labeler;
+    use lictor_logic::Fact;
+
+    use super::*;
+
+    struct Small;
+
+    impl Labeler for Small {
+        fn version(&self) -> &str {
+            "small@2"
+        }
+
+        fn answer(&self, _: &Inquiry<'_>) -> Vec<Answer> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn recorded_answer_counts_for_its_own_question() {
+        let question = |words: &str| Question::new(Fact::new("angry", []), words).asked_of("small".into(), 0);
+        let labelers = Labelers::new([(Text::from("small"), Arc::new(Small) as Arc<dyn Labeler>)]);
+        let answers = RecordedAnswers { labelers, questions: vec![question("is angry")], learnt: Vec::new() };
+        let event = Event { text: Some("No!".into()), ..Event::new(Kind::UserMessage) };
+        let key = |words: &str| hash_question("small@2", &Inquiry::new(&event, &[]), &question(words));
+        let answer = |by: &str| Answer::new(Fact::new("angry", []), AnswerValue::Yes).by(by);
+        for (answer, why) in [
+            (answer("small@2"), None),
+            (Answer { key: Some(key("is angry")), ..answer("small@2") }, None),
+            (Answer { key: Some(key("is friendly")), ..answer("small@2") }, Some("other_question")),
+            (answer("small@1"), Some("other_version")),
+            (answer("large@2"), Some("other_labeler")),
+            (Answer::new(Fact::new("late", []), AnswerValue::Yes).by("large@2"), None),
+            (Answer::new(Fact::new("angry", []), AnswerValue::Yes), None),
+        ] {
+            let mut event = Event { answers: vec![answer.clone()], ..event.clone() };
+            assert_eq!(answers.void_foreign(&mut event), why.is_some(), "{answer:?}");
+            let says = if why.is_some() { AnswerValue::Unclear } else { AnswerValue::Yes };
+            assert_eq!((event.answers[0].says, event.answers[0].why.as_deref()), (says, why), "{answer:?}");
+        }
     }
 }
