@@ -1,8 +1,7 @@
 //! The native half of a guard: decisions on events of any number of sessions.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lictor::event::Event;
 use lictor::finding::Finding;
@@ -24,16 +23,17 @@ use crate::policy::Policy;
 use crate::session::findings;
 use crate::value;
 
-/// How often, and for how long, a forked process waits for a lock that may never be released.
-const MAX_LOCK_ATTEMPTS: u32 = 2_000;
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(1);
+/// The message in a process that was forked after the guard was made.
+const FORKED: &str = "this guard was made by another process, of which this one is a copy\nhint: make the guard after forking, \
+                      with a log of its own for each process";
 
 /// The native part of `lictor.Guard`.
 #[pyclass(module = "lictor._lictor", frozen)]
 #[derive(Clone, Debug)]
 pub(crate) struct GuardCore {
     guarding: Arc<Mutex<GuardState>>,
-    /// The process that made it. A forked process has no thread that writes the log or releases a held lock.
+    /// The process that made it. A forked process has a copy of its sessions and approvals, so that each could be used in
+    /// both; and no thread that writes the log or releases a held lock.
     process: u32,
     writes: bool,
     changes_texts: bool,
@@ -143,21 +143,20 @@ impl GuardCore {
         self.steering
     }
 
-    /// Locks the guard. Returns an error in a forked process that cannot get the lock.
+    /// Locks the guard. Returns an error in a forked process.
     pub(crate) fn lock(&self) -> Result<MutexGuard<'_, GuardState>, String> {
-        if self.process == std::process::id() {
-            return Ok(self.guarding.lock().unwrap_or_else(PoisonError::into_inner));
+        match self.process == std::process::id() {
+            true => Ok(self.guarding.lock().unwrap_or_else(PoisonError::into_inner)),
+            false => Err(FORKED.to_owned()),
         }
-        for _ in 0..if self.writes { 0 } else { MAX_LOCK_ATTEMPTS } {
-            match self.guarding.try_lock() {
-                Ok(guarding) => return Ok(guarding),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
-            }
+    }
+
+    /// Returns the exception for a step that could not be decided.
+    pub(crate) fn error(&self, message: String) -> PyErr {
+        match message == FORKED && !self.writes {
+            true => Error::State.with(message),
+            false => Error::Log.with(message),
         }
-        Err("this guard was made by another process, of which this one is a copy\nhint: make the guard after forking, with a \
-             log of its own for each process"
-            .to_owned())
     }
 }
 
@@ -173,11 +172,8 @@ type FindingsAndDecisions<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 /// A decision, or the id and the rewritten form of a call that is resumed.
 type AdmittedCall<'py> = (Option<Bound<'py, PyAny>>, Option<(Option<String>, Option<Bound<'py, PyAny>>)>);
 
-fn told<'py>(
-    py: Python<'py>,
-    told: Result<(Vec<Finding>, Vec<Decision>), String>,
-) -> PyResult<FindingsAndDecisions<'py>> {
-    let (found, refused) = told.map_err(|message| Error::Log.with(message))?;
+fn told<'py>(py: Python<'py>, told: PyResult<(Vec<Finding>, Vec<Decision>)>) -> PyResult<FindingsAndDecisions<'py>> {
+    let (found, refused) = told?;
     let list = PyList::empty(py);
     for decision in refused {
         list.append(to_python(py, &decision.line())?)?;
@@ -232,7 +228,7 @@ impl GuardCore {
     fn decide<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<Bound<'py, PyAny>> {
         let event = read_event(event)?;
         let decided = py.detach(|| self.lock()?.decide(event, session));
-        to_python(py, &decided.map_err(|message| Error::Log.with(message))?.line())
+        to_python(py, &decided.map_err(|message| self.error(message))?.line())
     }
 
     /// Decides on a call before it is made; one that a reviewer approved is resumed. Returns the decision, or the id and the
@@ -240,7 +236,7 @@ impl GuardCore {
     fn admit<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>, session: &str) -> PyResult<AdmittedCall<'py>> {
         let event = read_event(event)?;
         let admitted = py.detach(|| self.lock()?.admit(event, session));
-        Ok(match admitted.map_err(|message| Error::Log.with(message))? {
+        Ok(match admitted.map_err(|message| self.error(message))? {
             Admission::Decided(decision) => (Some(to_python(py, &decision.line())?), None),
             Admission::Resumed(ResumedCall { id, rewritten }) => {
                 let rewritten = rewritten.map(|event| value::loads(py, &event.to_json().to_string())).transpose()?;
@@ -251,18 +247,24 @@ impl GuardCore {
 
     /// Returns the sessions in which something waits for a reviewer by this id.
     fn awaiting(&self, py: Python<'_>, id: &str) -> PyResult<Vec<String>> {
-        py.detach(|| self.lock()?.decider.awaiting(id)).map_err(|message| Error::Log.with(message))
+        py.detach(|| self.lock()?.decider.awaiting(id)).map_err(|message| self.error(message))
+    }
+
+    /// Returns the sessions in which a call was approved by this id and not made since.
+    fn approved(&self, py: Python<'_>, id: &str) -> PyResult<Vec<String>> {
+        let found = py.detach(|| Ok(self.lock()?.sessions.approved(id, now())));
+        found.map_err(|message| self.error(message))
     }
 
     /// Advances time to now. Returns the missed deadlines and the expired approvals.
     fn tick<'py>(&self, py: Python<'py>) -> PyResult<FindingsAndDecisions<'py>> {
-        told(py, py.detach(|| self.lock()?.decider.tick(now())))
+        told(py, py.detach(|| self.lock()?.decider.tick(now())).map_err(|message| self.error(message)))
     }
 
     /// Returns the findings if the session ended here.
     fn owed<'py>(&self, py: Python<'py>, session: &str) -> PyResult<Bound<'py, PyList>> {
         let found = py.detach(|| self.lock()?.decider.owed(session));
-        findings(py, &found.map_err(|message| Error::Log.with(message))?)
+        findings(py, &found.map_err(|message| self.error(message))?)
     }
 
     /// Ends a session.
@@ -272,7 +274,7 @@ impl GuardCore {
             guarding.sessions.forget(session);
             guarding.decider.finish(session, now())
         });
-        told(py, ended)
+        told(py, ended.map_err(|message| self.error(message)))
     }
 
     /// Closes the log. Nothing is decided afterwards.
@@ -281,6 +283,6 @@ impl GuardCore {
         if self.process != std::process::id() {
             return Ok(());
         }
-        py.detach(|| self.lock()?.decider.close(now())).map_err(|message| Error::Log.with(message))
+        py.detach(|| self.lock()?.decider.close(now())).map_err(|message| self.error(message))
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -80,6 +81,47 @@ def test_denied_call_is_held_anew(shop: Shop) -> None:
     shop.guard.deny(shop.held("A1", 300))
     shop.held("A1", 300)
     assert shop.ran == []
+
+
+def test_approval_can_be_taken_back(shop: Shop) -> None:
+    id = shop.held("A1", 300)
+    shop.guard.approve(id, by="ann")
+    assert not shop.guard.deny(id, by="ann").settled
+    assert shop.held("A1", 300) and shop.ran == []
+    with pytest.raises(StateError, match="no call waits"):
+        shop.guard.deny("call-unknown")
+    used = shop.held("A2", 300)
+    shop.guard.approve(used)
+    assert shop.refund("A2", 300) == "paid"
+    with pytest.raises(StateError, match="no call waits"):
+        shop.guard.deny(used)
+
+
+def test_approval_of_repeated_id_covers_one_call() -> None:
+    guard = Guard("agent-safety")
+    with pytest.raises(Denied) as denied:
+        guard.call("delete_file", {"path": "a"}, lambda **_: "done", id="call_1")
+    guard.approve(denied.value.decision.waits_as or "", by="ann")
+    for tool, args in (("drop_database", {"name": "prod"}), ("delete_file", {"path": "b"})):
+        with pytest.raises(Denied):
+            guard.call(tool, args, lambda **_: "done", id="call_1")
+    assert guard.call("delete_file", {"path": "a"}, lambda **_: "done", id="call_1") == "done"
+    with pytest.raises(Denied):
+        guard.call("delete_file", {"path": "a"}, lambda **_: "done", id="call_1")
+
+
+def test_forked_process_uses_no_approval(shop: Shop) -> None:
+    shop.guard.approve(shop.held("A1", 300))
+    child = os.fork()
+    if child == 0:
+        try:
+            shop.refund("A1", 300)
+            os._exit(1)
+        except StateError as error:
+            os._exit(0 if "forking" in str(error) and not shop.ran else 2)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+    assert shop.refund("A1", 300) == "paid"
 
 
 def test_approval_expires_with_patience() -> None:

@@ -229,15 +229,16 @@ class Guard:
         session) runs once when it is made again, until `patience` seconds after it was first made. Raises
         :class:`StateError` if no call is pending by this id, or calls of several sessions are.
         """
-        return self.decide(_answer("approval", id, by), self._waiting(id, session))
+        return self.decide(_answer("approval", id, by), self._waiting(id, self.core.awaiting(id), session))
 
     def deny(self, id: str, *, by: Optional[str] = None, session: Optional[str] = None) -> Decision:
-        """Denies the pending call with this id; see :meth:`approve`."""
-        return self.decide(_answer("denial", id, by), self._waiting(id, session))
+        """Denies the pending call with this id; see :meth:`approve`. Takes the approval back if the call was approved and has
+        not run since."""
+        found = self.core.awaiting(id) or self.core.approved(id)
+        return self.decide(_answer("denial", id, by), self._waiting(id, found, session))
 
-    def _waiting(self, id: str, session: Optional[str]) -> str:
-        """Returns the session in which a call is pending by this id."""
-        found = self.core.awaiting(id)
+    def _waiting(self, id: str, found: List[str], session: Optional[str]) -> str:
+        """Returns the session of a call that is answered by this id, of those in which there is one."""
         wanted = session or self.named
         if wanted in found or (wanted is None and len(found) == 1):
             return wanted or found[0]
