@@ -8,10 +8,10 @@ mod task;
 
 use std::collections::HashSet;
 
+use super::chat::failure_event;
 use super::chat::message_event;
 use super::content::Content;
 use super::conversation::Stamp;
-use super::openai_chat::failure_event;
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};

@@ -2,9 +2,10 @@
 
 mod message_stream;
 
+use super::chat::failure_event;
 use super::conversation::Stamp;
 use super::exchange_log::{self, ExchangeDecoder, ExchangeLog};
-use super::openai_chat::{failure_event, is_request, read_request};
+use super::openai_chat::{is_request, read_request};
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;

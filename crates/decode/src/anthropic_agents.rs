@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use lictor_logic::Time;
 
+use super::chat::failure_event;
 use super::chat::{copy_server, mark_refusal, message_event, tool_call};
 use super::content::Content;
-use super::openai_chat::failure_event;
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, parse_time};

@@ -238,3 +238,17 @@ pub(super) fn copy_server(from: &Json, key: &str, event: &mut Event) {
         event.more.insert("server", server);
     }
 }
+
+/// Returns the event of a failure that the service reports.
+pub(super) fn failure_event(error: &Json) -> Event {
+    let mut event = Event::new(Kind::Error);
+    event.failed = true;
+    event.text = Some(match error.text("message").or(error.as_str()) {
+        Some(text) => text.into(),
+        None => error.to_string().into(),
+    });
+    if let Some(code) = error.get("code").or_else(|| error.get("type")).filter(|code| !code.is_null()) {
+        event.more.insert("code", code.clone());
+    }
+    event
+}

@@ -5,9 +5,9 @@ use lictor_event::{Kind, find_history_time, find_time};
 use lictor_json::Json;
 use lictor_logic::Time;
 
+use super::chat::failure_event;
 use super::content::Content;
 use super::conversation::{Conversations, Stamp};
-use super::openai_chat::failure_event;
 use super::session_key::{LoneMessages, find_session};
 use super::unread_times::UnreadTimes;
 use super::{DecodedEvents, LogRecord, chat, envelope};

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
+use super::chat::failure_event;
 use super::chat::tool_call;
 use super::content::Content;
-use super::openai_chat::failure_event;
 use super::{DecodedEvents, Decoder, LogRecord, unknown_record};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};

@@ -109,7 +109,7 @@ impl ExchangeDecoder for OpenaiChatDecoder {
         } else if let Some(events) = chat::read_logged_message(value) {
             self.log.conversations.append(events, stamp, out);
         } else if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
-            self.log.conversations.add_event(self.log.conversations.current(), failure_event(error), stamp, out);
+            self.log.conversations.add_event(self.log.conversations.current(), chat::failure_event(error), stamp, out);
         } else {
             out.faults.push(unknown_record::describe(record, value));
         }
@@ -142,18 +142,4 @@ fn read_choice(choice: &Json, record: &LogRecord, out: &mut DecodedEvents) -> Ve
         out.faults.push(unknown_record::describe(record, choice));
         Vec::new()
     })
-}
-
-/// Returns the event of a failure that the service reports.
-pub(super) fn failure_event(error: &Json) -> Event {
-    let mut event = Event::new(Kind::Error);
-    event.failed = true;
-    event.text = Some(match error.text("message").or(error.as_str()) {
-        Some(text) => text.into(),
-        None => error.to_string().into(),
-    });
-    if let Some(code) = error.get("code").or_else(|| error.get("type")).filter(|code| !code.is_null()) {
-        event.more.insert("code", code.clone());
-    }
-    event
 }

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
+use super::chat::failure_event;
 use super::content::Content;
 use super::conversation::{Request, Stamp};
 use super::exchange_log::{self, ExchangeDecoder, ExchangeLog};
-use super::openai_chat::failure_event;
 use super::{DecodedEvents, Decoder, LogRecord, chat, envelope, unknown_record};
 use item::is_item;
 pub(super) use item::read_item;

@@ -6,7 +6,7 @@ pub use super::anthropic::Block;
 use super::content::Content;
 pub use super::openai_chat::ReplyChoice;
 pub use super::openai_responses::Piece;
-use super::{anthropic, chat, content, openai_chat, openai_responses};
+use super::{anthropic, chat, content, openai_responses};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
 
@@ -37,5 +37,5 @@ pub fn instructions(content: &Json) -> Event {
 
 /// Returns the event of a failure that the service reports.
 pub fn failure(error: &Json) -> Event {
-    openai_chat::failure_event(error)
+    chat::failure_event(error)
 }

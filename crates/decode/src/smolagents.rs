@@ -3,9 +3,9 @@
 //! A step is a task, a plan, an action or a final answer. An action has calls and one text with the observations of all of
 //! them: each call is answered by that whole text, since nothing tells which part is whose.
 
+use super::chat;
 use super::dialect::fill_answer;
 use super::message_log::{MessageLog, MessageLogDecoder, Reading, Turn, read_time, tool_result};
-use super::{chat, openai_chat};
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 
@@ -99,7 +99,7 @@ fn read_action(step: &Json, reading: &mut Reading) {
         reading.push(event);
     }
     if let Some(error) = error {
-        reading.push(openai_chat::failure_event(error));
+        reading.push(chat::failure_event(error));
     }
     // The last step may be the answer of a model that was not allowed another call.
     let is_answer = step.get("is_final_answer").and_then(Json::as_bool) == Some(true) || calls.is_empty();
