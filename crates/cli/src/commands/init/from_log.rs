@@ -75,8 +75,8 @@ fn write_properties(inspected: &InspectedLog, text: &mut String) {
     let grave: Vec<&str> = GRAVE.into_iter().filter(|effect| has(effect)).collect();
     if !grave.is_empty() {
         text.push_str(
-            "# An approval names a call by its id, or a tool; or an effect, which then covers all calls that have it.\n\
-             facts:\n  approvable_as(name):\n    - {on: tool_call, name: id}\n    - {on: tool_call, name: tool}\n\n",
+            "# An approval names a call by its id, and then serves one call; or a tool; or an effect, which then covers all calls\n\
+             # that have it.\nfacts:\n  call_id(call): {on: tool_call, call: id}\n\n",
         );
     }
     text.push_str("properties:\n");
@@ -85,7 +85,9 @@ fn write_properties(inspected: &InspectedLog, text: &mut String) {
             text,
             "  - id: {effect}-needs-approval\n    says: A person approves each {effect} step first.\n    \
              formula: >-\n      always (effect(\"{effect}\") implies (once approval(\"{effect}\")\n      \
-             or exists x. (approvable_as(x) and once approval(x))))\n    severity: high\n    respond: ask"
+             or exists t. (tool_call(t) and once approval(t))\n      \
+             or exists c. (call_id(c) and previous ((not call_id(c) and not denial(c)) since approval(c)))))\n    \
+             severity: high\n    respond: ask"
         );
     }
     if grave.is_empty() {
