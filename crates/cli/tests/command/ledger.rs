@@ -294,8 +294,8 @@ fn replay_leaves_answers_of_other_labelers_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let line = |n: usize| {
-        let labels = if n % 2 == 0 { r#","labels":["angry"]"# } else { "" };
-        let said = if n % 2 == 0 { "This is an outrage" } else { "Thank you" };
+        let labels = if n.is_multiple_of(2) { r#","labels":["angry"]"# } else { "" };
+        let said = if n.is_multiple_of(2) { "This is an outrage" } else { "Thank you" };
         format!("{{\"session\":\"s{n}\",\"kind\":\"user_message\",\"text\":\"{said}, order {n}\"{labels}}}\n")
     };
     fs::write(path("labelled.jsonl"), (0..80).map(line).collect::<String>()).unwrap();

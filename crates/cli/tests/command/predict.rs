@@ -31,7 +31,7 @@ fn write_log(folder: &Path, name: &str, sessions: &[Vec<&str>]) {
 fn learnt() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("policy.yaml"), POLICY).unwrap();
-    let session = |n: usize| [vec!["b"; 6], vec!["bad"; usize::from(n % 4 == 0)]].concat();
+    let session = |n: usize| [vec!["b"; 6], vec!["bad"; usize::from(n.is_multiple_of(4))]].concat();
     let sessions: Vec<Vec<&str>> = (0..80).map(session).collect();
     write_log(folder.path(), "past.jsonl", &sessions);
     let output = run(folder.path(), &["learn", "chain", "past.jsonl", "-o", "chain.json"]);
