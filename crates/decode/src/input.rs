@@ -38,6 +38,7 @@ mod line_reader;
 mod log_name;
 mod log_parts;
 mod payloads;
+mod spare_buffers;
 mod value_cutter;
 mod zip_members;
 

@@ -7,6 +7,7 @@ use super::byte_source::{ByteSource, describe_failure};
 use super::chunk::{Chunk, ChunkEntry, RecordLayout, RecordPlace};
 use super::error::InputError;
 use super::limits::InputLimits;
+use super::spare_buffers::SpareBuffers;
 use crate::Fault;
 
 /// A buffer over a file: what is read and not yet cut.
@@ -20,6 +21,7 @@ pub(super) struct Blocks {
     ahead: Vec<u8>,
     ahead_taken: usize,
     source: ByteSource,
+    pub(super) spare: SpareBuffers,
     /// Whether the source has no more bytes.
     is_drained: bool,
     /// Why reading stopped before the end of the file, as code and message.
@@ -41,6 +43,7 @@ impl Blocks {
             ahead: Vec::new(),
             ahead_taken: 0,
             source,
+            spare: SpareBuffers::default(),
             is_drained: false,
             failure: None,
         })
@@ -56,7 +59,7 @@ impl Blocks {
         length -= again;
         if length > 0 && !self.is_drained {
             (self.ahead, self.ahead_taken) = (Vec::new(), 0);
-            match self.source.by_ref().take(length as u64).read_to_end(&mut self.buffer) {
+            match self.source.read_block(length, &mut self.buffer) {
                 Ok(count) => self.is_drained = count < length,
                 Err(error) => self.stop(describe_failure(&error)),
             }
@@ -88,7 +91,7 @@ impl Blocks {
 
     /// Takes the first bytes out of the buffer.
     pub(super) fn take(&mut self, length: usize) -> Vec<u8> {
-        let mut rest = Vec::with_capacity(self.buffer.len() - length + self.limits.chunk);
+        let mut rest = self.spare.take(self.buffer.len() - length + self.limits.chunk);
         rest.extend_from_slice(&self.buffer[length..]);
         self.buffer.truncate(length);
         std::mem::replace(&mut self.buffer, rest)
@@ -107,7 +110,7 @@ impl Blocks {
     pub(super) fn chunk(&self, bytes: Vec<u8>, first: u32, entries: Vec<ChunkEntry>) -> Chunk {
         Chunk {
             file: Arc::clone(&self.file),
-            bytes,
+            bytes: self.spare.lend(bytes),
             layout: RecordLayout::Entries(first, entries),
             json: true,
             limit: self.limits.record,

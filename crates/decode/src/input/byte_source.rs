@@ -21,47 +21,69 @@ pub(super) struct ByteSource {
     content: BoxedReader,
     limits: InputLimits,
     compressed: bool,
-    /// How many bytes were read from the file.
+    /// How many bytes were read from a compressed file.
     raw: Arc<AtomicU64>,
     /// How many bytes came out.
     plain: u64,
 }
 
 impl ByteSource {
-    pub(super) fn new(file: BoxedReader, limits: InputLimits) -> io::Result<ByteSource> {
-        let raw = Arc::new(AtomicU64::new(0));
-        let mut file = CountingReader { file, count: Arc::clone(&raw) };
+    pub(super) fn new(mut file: BoxedReader, limits: InputLimits) -> io::Result<ByteSource> {
         let mut magic = Vec::new();
         file.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
-        let whole = io::Cursor::new(magic.clone()).chain(file);
+        let raw = Arc::new(AtomicU64::new(magic.len() as u64));
+        let start = io::Cursor::new(magic.clone());
+        let counted = |file| CountingReader { file, count: Arc::clone(&raw) };
         let (content, compressed): (BoxedReader, bool) = match *magic {
-            [0x1f, 0x8b, ..] => (Box::new(flate2::read::MultiGzDecoder::new(whole)), true),
+            [0x1f, 0x8b, ..] => (Box::new(flate2::read::MultiGzDecoder::new(start.chain(counted(file)))), true),
             // A frame, or a skippable one before it.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
-                let mut decoder = zstd::stream::read::Decoder::new(whole)?;
+                let mut decoder = zstd::stream::read::Decoder::new(start.chain(counted(file)))?;
                 decoder.window_log_max(MAX_ZSTD_WINDOW_LOG)?;
                 (Box::new(decoder), true)
             }
-            [b'P', b'K', 3, 4] => zip_members::open(whole, &limits)?,
-            _ => (Box::new(whole), false),
+            [b'P', b'K', 3, 4] => zip_members::open(start.chain(counted(file)), &limits)?,
+            _ => (Box::new(start.chain(file)), false),
         };
         Ok(ByteSource { content, limits, compressed, raw, plain: 0 })
     }
-}
 
-impl Read for ByteSource {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.content.read(buffer).map_err(|error| match self.compressed {
-            true if error.kind() != io::ErrorKind::Interrupted => ReadFailure::Compressed(error.to_string()).into(),
-            _ => error,
-        })?;
+    /// Appends so many bytes to a buffer, or all that are left, and returns how many. What was appended before an error
+    /// stays.
+    pub(super) fn read_block(&mut self, length: usize, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        if self.compressed {
+            return Decompressed(self).take(length as u64).read_to_end(buffer);
+        }
+        // Readers of the standard library do not clear the buffer before they fill it. One of our own, which counts the
+        // bytes, would have each byte cleared.
+        let within = (length as u64).min(self.limits.file - self.plain);
+        let count = self.content.by_ref().take(within).read_to_end(buffer)?;
         self.plain += count as u64;
-        if self.plain > self.limits.file {
+        let is_at_limit = count as u64 == within && within < length as u64;
+        if is_at_limit && self.content.by_ref().take(1).read_to_end(&mut Vec::new())? > 0 {
             return Err(ReadFailure::TooLong(self.limits.file).into());
         }
-        let most = self.raw.load(Ordering::Relaxed).saturating_mul(self.limits.ratio);
-        if self.compressed && self.plain > self.limits.ratio_from && self.plain > most {
-            return Err(ReadFailure::Bomb(self.limits.ratio).into());
+        Ok(count)
+    }
+}
+
+/// Reads what comes out of a compressed file, and stops at a limit.
+struct Decompressed<'s>(&'s mut ByteSource);
+
+impl Read for Decompressed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let source = &mut *self.0;
+        let count = source.content.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            _ => ReadFailure::Compressed(error.to_string()).into(),
+        })?;
+        source.plain += count as u64;
+        if source.plain > source.limits.file {
+            return Err(ReadFailure::TooLong(source.limits.file).into());
+        }
+        let most = source.raw.load(Ordering::Relaxed).saturating_mul(source.limits.ratio);
+        if source.plain > source.limits.ratio_from && source.plain > most {
+            return Err(ReadFailure::Bomb(source.limits.ratio).into());
         }
         Ok(count)
     }

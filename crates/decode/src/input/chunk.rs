@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
+use super::spare_buffers::ChunkBytes;
 use crate::{DecodedEvents, Decoder, Fault, LogRecord};
 use lictor_event::Source;
 use lictor_json::{self as json, Json, JsonError};
@@ -13,7 +14,7 @@ use lictor_json::{self as json, Json, JsonError};
 #[derive(Debug)]
 pub struct Chunk {
     pub(super) file: Arc<str>,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: ChunkBytes,
     pub(super) layout: RecordLayout,
     /// Whether records are JSON; otherwise they are texts.
     pub(super) json: bool,

@@ -51,7 +51,7 @@ impl LineCutter {
             return None;
         };
         self.lines = next;
-        let (file, limit) = (Arc::clone(&blocks.file), blocks.limits.record);
+        let (file, limit, bytes) = (Arc::clone(&blocks.file), blocks.limits.record, blocks.spare.lend(bytes));
         Some(Chunk { file, bytes, layout: RecordLayout::Lines(first..next), json, limit, ends })
     }
 
