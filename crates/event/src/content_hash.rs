@@ -51,7 +51,7 @@ pub fn join_hashes(before: &ContentHash, event: &ContentHash) -> ContentHash {
 
 /// Returns the hash of a call: its tool and all its arguments.
 pub fn hash_call(event: &Event) -> ContentHash {
-    let mut hash = HashInput::default();
+    let mut hash = HashInput::for_event(event);
     add_text(&mut hash, event.tool.as_deref().unwrap_or_default());
     add_arguments(&mut hash, event.args.as_ref());
     hash.finish()
