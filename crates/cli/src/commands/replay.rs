@@ -132,7 +132,15 @@ impl<'a> Replay<'a> {
         // A policy that cannot be used is refused before the first record.
         let tenants = HashMap::from([(String::new(), TenantReplay::new(judge.fork(), policy)?)]);
         let answers = RecordedAnswers::open(policy, &judge);
-        Ok(Replay { policy, judge, tenants, answers, wide, continuity: Continuity::default(), counts: Counts::default() })
+        Ok(Replay {
+            policy,
+            judge,
+            tenants,
+            answers,
+            wide,
+            continuity: Continuity::default(),
+            counts: Counts::default(),
+        })
     }
 
     /// Counts a decision whose event can no longer be read.

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn shell_file_that_is_not_run_is_no_script() {
+    fn shell_file_not_run_is_no_script() {
         for text in
             ["echo 'rm -rf /' > notes.md; sh x.sh", "cat > x.sh <<EOF\nrm -rf /\nEOF\ncat x.sh", "echo rm > rm.sh"]
         {
