@@ -1,7 +1,7 @@
 //! Chat messages of Haystack, lists of them, and results of its agents.
 //!
 //! A part of a message is an object with one key that says what it is: `text`, `tool_call`, `tool_call_result`. Each
-//! message has a `meta`, by which it is told from those of Amazon Bedrock. Versions before 2.9 begin their keys with `_`.
+//! message has a `meta`, which those of Amazon Bedrock do not have. Versions before 2.9 begin their keys with `_`.
 
 use super::chat;
 use super::dialect::fill_answer;

@@ -1,7 +1,6 @@
 //! The requests that were read last, since most requests begin like an earlier one of their conversation.
 //!
-//! The bytes of a request are read the same way whoever sends them, so any earlier request would do, and none changes a
-//! result. But callers with different credentials share nothing here: how long a reading takes must not tell one of them
+//! The reading of a request depends on its bytes alone, so any earlier request would do, and none changes a result. But callers with different credentials share nothing here: how long a reading takes must not tell one of them
 //! what another has sent.
 
 use std::collections::HashMap;

@@ -25,7 +25,7 @@ impl ExampleShortage {
     pub const MIN_CHECKED: u64 = MIN_CHECKED;
 
     /// The fewest sessions in the half that checks. The answers of one session hang together: from fewer sessions, how far
-    /// the rate of a sample may be from the true one is anybody's guess.
+    /// the rate of a sample may be from the true one cannot be estimated.
     pub const MIN_SESSIONS: u64 = 5;
 
     pub(super) fn new(fitted: &ConfusionCounts, checked: &ConfusionCounts, sessions: u64) -> ExampleShortage {

@@ -4,7 +4,7 @@
 //! and whether a body is well formed depends on what came before it only through the bytes before it. So the items of
 //! messages that have the same bytes as in an earlier body, and the same bytes before them, are taken from there. The rest
 //! is read as the body with one entry in the place of those messages. The result is that of [`Request::read`], whatever the
-//! earlier request was, and of whom.
+//! earlier request was, and of any caller.
 
 use std::sync::Arc;
 
