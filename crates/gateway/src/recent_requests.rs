@@ -1,7 +1,8 @@
 //! The requests that were read last, since most requests begin like an earlier one of their conversation.
 //!
-//! The reading of a request depends on its bytes alone, so any earlier request would do, and none changes a result. But callers with different credentials share nothing here: how long a reading takes must not tell one of them
-//! what another has sent.
+//! The reading of a request depends on its bytes alone, so any earlier request would do, and none changes a result. But
+//! callers with different credentials share nothing here: how long a reading takes must not tell one of them what another
+//! has sent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
