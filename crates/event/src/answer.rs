@@ -30,7 +30,7 @@ pub struct Answer {
 }
 
 /// Why an answer has no chance although its labeler is calibrated: live answers are no longer like those of the sample.
-/// Properties with a risk then read the answers about the fact plainly.
+/// To properties with a risk it is unknown.
 pub const DRIFT: &str = "drift";
 
 /// The content of an answer.

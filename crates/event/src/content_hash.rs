@@ -1,11 +1,15 @@
 //! Hashes of the content of events, to compare events by.
 //!
 //! Two events with equal hashes have the same content, however they were written: arguments as a text or as a value,
-//! their keys in any order. The hash is cryptographic because the log's writer may be an attacker: two different
-//! messages with one hash would hide the second. It is BLAKE3, since every request of an agent sends its whole history
-//! again: the hashes must cost little also on processors without instructions for SHA-256.
+//! their keys in any order. [`hash_call`] and [`hash_event`] tell numbers apart as exact decimals. [`extend_hash`] and
+//! [`hash_json`] tell them apart as most readers of JSON do, since a client that sends a history again has read it.
+//!
+//! The hash is cryptographic because the log's writer may be an attacker: two different messages with one hash would hide
+//! the second. It is BLAKE3, since every request of an agent sends its whole history again: the hashes must cost little
+//! also on processors without instructions for SHA-256.
 
 use blake3::Hasher;
+use lictor_logic::Time;
 
 use crate::{Arguments, Event, Kind};
 use lictor_json::{Json, Object};
@@ -49,9 +53,10 @@ pub fn join_hashes(before: &ContentHash, event: &ContentHash) -> ContentHash {
     hash.finish()
 }
 
-/// Returns the hash of a call: its tool and all its arguments.
+/// Returns the hash of a call: its tool and all its arguments. Numbers count as exact decimals: `1` is `1.0`, and `0.1` is
+/// not `0.10000000000000001`.
 pub fn hash_call(event: &Event) -> ContentHash {
-    let mut hash = HashInput::for_event(event);
+    let mut hash = HashInput { is_exact: true, ..HashInput::for_event(event) };
     add_text(&mut hash, event.tool.as_deref().unwrap_or_default());
     add_arguments(&mut hash, event.args.as_ref());
     hash.finish()
@@ -59,12 +64,17 @@ pub fn hash_call(event: &Event) -> ContentHash {
 
 /// Returns the hash of all fields of an event except its source.
 pub fn hash_event(event: &Event) -> ContentHash {
+    hash_event_at(event, event.time)
+}
+
+/// Returns the hash that [`hash_event`] has for an event if it had happened at another time.
+pub fn hash_event_at(event: &Event, time: Option<Time>) -> ContentHash {
     // Destructured so that a new field cannot be forgotten.
     let Event {
         kind,
         session,
         seq,
-        time,
+        time: _,
         agent,
         principal,
         id,
@@ -83,7 +93,7 @@ pub fn hash_event(event: &Event) -> ContentHash {
         more,
         source: _,
     } = event;
-    let mut hash = HashInput::for_event(event);
+    let mut hash = HashInput { is_exact: true, ..HashInput::for_event(event) };
     add_text(&mut hash, kind.name());
     for field in [session, agent, principal, id, tool, message, to] {
         add_option(&mut hash, field.as_ref(), |hash, field| add_text(hash, field));
@@ -133,13 +143,16 @@ struct HashInput {
     buffer: Vec<u8>,
     /// The state after the bytes before them, if there are any.
     hasher: Option<Box<Hasher>>,
+    /// Whether numbers count as exact decimals.
+    is_exact: bool,
 }
 
 impl HashInput {
     /// Returns an input with room for an event.
     fn for_event(event: &Event) -> HashInput {
         let text = event.text.as_ref().map_or(0, |text| text.len());
-        HashInput { buffer: Vec::with_capacity((text + USUAL_BYTES).min(MAX_BUFFERED_BYTES)), hasher: None }
+        let buffer = Vec::with_capacity((text + USUAL_BYTES).min(MAX_BUFFERED_BYTES));
+        HashInput { buffer, ..HashInput::default() }
     }
 
     /// Adds bytes. Most pieces have a length that the compiler knows, and then cost few instructions.
@@ -185,7 +198,10 @@ fn add_value(hash: &mut HashInput, json: &Json) {
         }
         Json::Number(number) => {
             hash.update(b"d");
-            add_text(hash, &number.to_string());
+            match hash.is_exact {
+                true => add_text(hash, &number.to_decimal()),
+                false => add_text(hash, &number.to_nearest().to_string()),
+            }
         }
         Json::String(content) => {
             hash.update(b"s");

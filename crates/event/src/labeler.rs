@@ -51,8 +51,8 @@ pub trait Labeler: Send + Sync {
         true
     }
 
-    /// Adds what it knows to its answers that an event brings along, such as their chances.
-    fn complete(&self, _event: &mut Event) {}
+    /// Adds what it knows to its answers that an event of a tenant brings along, such as their chances.
+    fn complete(&self, _tenant: &str, _event: &mut Event) {}
 }
 
 /// A question about an event: whether a fact holds there.
@@ -173,16 +173,18 @@ impl Labelers {
     }
 
     /// Adds to the answers that an event brings along what their labelers know: their chances. What the event itself
-    /// claims does not count: neither chances, nor answers of labelers that can be asked.
-    pub fn complete(&self, event: &mut Event) {
+    /// claims does not count: neither chances, nor answers of labelers that could be asked, even if they are
+    /// [silent](Labelers::without_asking): they may be answers to another question, or of another version.
+    pub fn complete(&self, tenant: &str, event: &mut Event) {
         if !event.answers.is_empty() {
-            event.answers.retain(|answer| !answer.by.as_deref().is_some_and(|by| self.has(name_of(by))));
+            let could_ask = |by: &str| self.list.iter().any(|(known, it)| known == name_of(by) && it.is_asked());
+            event.answers.retain(|answer| !answer.by.as_deref().is_some_and(could_ask));
             for answer in &mut event.answers {
                 answer.chance = None;
                 // Only the labeler itself knows whether its answers drift.
                 answer.why.take_if(|why| why == DRIFT);
             }
-            self.list.iter().for_each(|(_, labeler)| labeler.complete(event));
+            self.list.iter().for_each(|(_, labeler)| labeler.complete(tenant, event));
         }
     }
 
@@ -248,6 +250,20 @@ mod tests {
         let mut event = Event::new(Kind::UserMessage);
         labelers.answer("", &mut event, before, &[question.asked_of("small".into(), 2)]);
         event.answers
+    }
+
+    #[test]
+    fn silent_labeler_still_drops_answers_of_logs() {
+        let scripted = Arc::new(ScriptedLabeler(|_| Vec::new()));
+        let labelers = Labelers::new([(Text::from("small"), scripted as _)]);
+        for labelers in [labelers.clone(), labelers.without_asking()] {
+            let mut event = Event::new(Kind::UserMessage);
+            event.answers =
+                ["small@0", "small@1", "log@1"].map(|by| Answer::new(threatens(), AnswerValue::No).by(by)).into();
+            labelers.complete("", &mut event);
+            let kept: Vec<_> = event.answers.iter().map(|answer| answer.by.as_deref()).collect();
+            assert_eq!(kept, [Some("log@1")]);
+        }
     }
 
     #[test]

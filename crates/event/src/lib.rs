@@ -9,6 +9,7 @@ use lictor_json::{Json, Object, Text};
 pub mod annotator;
 mod answer;
 pub mod content_hash;
+mod declaration;
 mod kind;
 pub mod labeler;
 mod line;
@@ -20,6 +21,7 @@ mod record_time;
 mod time;
 
 pub use answer::{Answer, AnswerValue, DRIFT};
+pub use declaration::{Declared, find_contradiction};
 pub use kind::Kind;
 pub use machine_turn::{is_machine_made, is_machine_turn};
 pub use record_time::{TIME_KEYS, find_history_time, find_time, find_unread_time, read_time};
@@ -38,7 +40,7 @@ pub const DELIVERY: &str = "delivery";
 pub const EXCHANGE: &str = "exchange";
 
 /// The event field that says that the tool takes free text, not JSON: the text is the argument `input`, and other arguments
-/// may be written in it. So those are unknown, not absent.
+/// may be written in it. So those are unknown, not absent. Callers also set it if some arguments cannot be read.
 pub const FREE_TEXT: &str = "free_text";
 
 /// The JSON Schema of Lictor's own event lines.

@@ -16,8 +16,8 @@ const FIRST_DATE_NUMBER: f64 = 1e8;
 /// a number.
 pub fn read_time(value: &Json) -> Option<Time> {
     match value {
-        Json::String(text) => parse_time(text).or_else(|| parse_digits(text).and_then(time_since_1970)),
-        Json::Number(number) => time_since_1970(*number),
+        Json::String(text) => parse_time(text).or_else(|| parse_digits(text).as_ref().and_then(time_since_1970)),
+        Json::Number(number) => time_since_1970(number),
         _ => None,
     }
 }

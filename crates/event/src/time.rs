@@ -26,7 +26,7 @@ pub fn parse_time(text: &str) -> Option<Time> {
 
 /// Returns the time that a number since 1970 means. Its size tells the unit: seconds, milliseconds, microseconds or
 /// nanoseconds. None for a number beyond the times that fit.
-pub fn time_since_1970(number: Number) -> Option<Time> {
+pub fn time_since_1970(number: &Number) -> Option<Time> {
     let size = number.as_f64().abs();
     let unit: i64 = match size {
         _ if size < MILLISECONDS_FROM => NANOSECONDS_PER_SECOND,
@@ -35,14 +35,14 @@ pub fn time_since_1970(number: Number) -> Option<Time> {
         _ if size < i64::MAX as f64 => 1,
         _ => return None,
     };
-    match number {
+    match number.to_nearest() {
         Number::Integer(value) => value.checked_mul(unit).map(Time),
         // The fraction apart, so that the whole part stays exact.
         Number::Float(value) => {
             let fraction = (value.fract() * unit as f64).round() as i64;
             (value.trunc() as i64).checked_mul(unit)?.checked_add(fraction).map(Time)
         }
-        Number::Wide(..) => None,
+        Number::Wide(..) | Number::Long(_) => None,
     }
 }
 
@@ -167,10 +167,10 @@ mod tests {
             Number::Integer(1_777_885_200_250_000),
             Number::Integer(1_777_885_200_250_000_000),
         ] {
-            assert_eq!(time_since_1970(number), expected, "{number}");
+            assert_eq!(time_since_1970(&number), expected, "{number}");
         }
-        assert_eq!(time_since_1970(Number::Float(1e19)), None);
-        assert_eq!(time_since_1970(Number::Integer(-1)), Some(Time::from_seconds(-1)));
+        assert_eq!(time_since_1970(&Number::Float(1e19)), None);
+        assert_eq!(time_since_1970(&Number::Integer(-1)), Some(Time::from_seconds(-1)));
     }
 
     #[test]

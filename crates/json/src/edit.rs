@@ -107,11 +107,12 @@ pub fn join_path(path: &[JsonStep], more: impl IntoIterator<Item = JsonStep>) ->
     path.iter().cloned().chain(more).collect()
 }
 
-/// Returns the text with these edits; none if a path leads nowhere. No path may lead into the value at another.
+/// Returns the text with these edits, in one pass however many there are; none if a path leads nowhere. No path may lead
+/// into the value at another.
 pub fn edit_text(text: &str, edits: &[(JsonPath, JsonEdit)]) -> Option<String> {
-    let mut changes = Vec::new();
-    for (path, edit) in edits {
-        changes.push(find_change(text, path, edit)?);
+    let mut changes = Vec::with_capacity(edits.len());
+    for ((path, edit), place) in edits.iter().zip(find_places(text, edits)?) {
+        changes.push(find_change(text, path, edit, place)?);
     }
     changes.sort_by_key(|(range, _)| (range.start, range.end));
     if changes.windows(2).any(|pair| pair[1].0.start < pair[0].0.end) {
@@ -138,17 +139,70 @@ fn edit_then_remove(text: &str, edits: &[(JsonPath, JsonEdit)]) -> Option<String
     remove_members(&edit_text(text, &rest)?, &removals)
 }
 
-/// Returns the range that an edit replaces, and the text that comes there.
-fn find_change(text: &str, path: &[JsonStep], edit: &JsonEdit) -> Option<(Range<usize>, String)> {
+/// Returns where the value at a path is written.
+///
+/// ```
+/// use lictor_json::{find_value, json_path};
+///
+/// assert_eq!(find_value("{\"a\": [1, [2]]}", &json_path!["a", 1]), Some(10..13));
+/// ```
+pub fn find_value(text: &str, path: &[JsonStep]) -> Option<Range<usize>> {
     let whole = skip_space(text, 0)..text.trim_end().len();
-    let Some((last, parents)) = path.split_last() else {
+    path.iter().try_fold(whole, |range, step| Some(find_child(text, range, step)?.value))
+}
+
+/// Where the last step of a path leads.
+struct Place {
+    parent: Range<usize>,
+    child: Option<Child>,
+}
+
+/// Returns the places of the paths of edits, in their order: none where a step before the last leads nowhere. None at all
+/// if the text is no JSON.
+fn find_places(text: &str, edits: &[(JsonPath, JsonEdit)]) -> Option<Vec<Option<Place>>> {
+    let mut places: Vec<Option<Place>> = edits.iter().map(|_| None).collect();
+    let mut order: Vec<usize> = (0..edits.len()).filter(|&edit| !edits[edit].0.is_empty()).collect();
+    order.sort_by(|a, b| edits[*a].0.cmp(&edits[*b].0));
+    let whole = skip_space(text, 0)..text.trim_end().len();
+    // The values that are left to look into: each with the edits within it, and how many steps lead to it.
+    let mut left = vec![(whole, order.as_slice(), 0)];
+    while let Some((range, inside, depth)) = left.pop() {
+        let step_of = |edit: &usize| edits[*edit].0.get(depth);
+        let is_last = |edit: &&usize| edits[**edit].0.len() == depth + 1;
+        for edit in inside.iter().filter(is_last) {
+            places[*edit] = Some(Place { parent: range.clone(), child: None });
+        }
+        let (mut open, Some(mut children)) = (inside.len(), Children::new(text, range.clone())) else { continue };
+        while open > 0
+            && let Some((step, child)) = children.next_child()?
+        {
+            let from = inside.partition_point(|edit| step_of(edit) < Some(&step));
+            let until = from + inside[from..].partition_point(|edit| step_of(edit) == Some(&step));
+            let found = &inside[from..until];
+            open -= found.len();
+            // Paths that end here come before those that lead further.
+            let ends = found.iter().take_while(is_last).count();
+            for edit in &found[..ends] {
+                places[*edit] = Some(Place { parent: range.clone(), child: Some(child.clone()) });
+            }
+            if ends < found.len() {
+                left.push((child.value, &found[ends..], depth + 1));
+            }
+        }
+    }
+    Some(places)
+}
+
+/// Returns the range that an edit replaces, and the text that comes there.
+fn find_change(text: &str, path: &[JsonStep], edit: &JsonEdit, place: Option<Place>) -> Option<(Range<usize>, String)> {
+    let Some(last) = path.last() else {
         return match edit {
-            JsonEdit::Set(value) => Some((whole, value.to_string())),
+            JsonEdit::Set(value) => Some((find_value(text, path)?, value.to_string())),
             JsonEdit::Remove | JsonEdit::Prepend(_) | JsonEdit::Append(_) => None,
         };
     };
-    let parent = parents.iter().try_fold(whole, |range, step| Some(find_child(text, range, step)?.value))?;
-    match (find_child(text, parent.clone(), last), edit, last) {
+    let Place { parent, child } = place?;
+    match (child, edit, last) {
         (Some(found), JsonEdit::Set(value), _) => Some((found.value, value.to_string())),
         (Some(found), JsonEdit::Prepend(items), _) if text.get(found.value.clone())?.starts_with('[') => {
             let start = found.value.start + 1;
@@ -177,6 +231,7 @@ fn find_change(text: &str, path: &[JsonStep], edit: &JsonEdit) -> Option<(Range<
 }
 
 /// An element of an array or a member of an object.
+#[derive(Clone)]
 struct Child {
     /// Where its key begins, or the value where there is no key.
     start: usize,
@@ -257,7 +312,7 @@ impl<'a> Children<'a> {
 /// assert_eq!(lictor_json::find_elements("{\"a\": [1, [2]]}", "a"), Some(vec![7..8, 10..13]));
 /// ```
 pub fn find_elements(text: &str, key: &str) -> Option<Vec<Range<usize>>> {
-    let list = find_child(text, skip_space(text, 0)..text.trim_end().len(), &key.into())?.value;
+    let list = find_value(text, &[key.into()])?;
     let mut children = Children::new(text, list).filter(|children| !children.is_object)?;
     let mut elements = Vec::new();
     while let Some((_, child)) = children.next_child()? {

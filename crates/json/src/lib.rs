@@ -2,12 +2,13 @@
 //!
 //! A log is evidence, and its writer may be an attacker. So a duplicate key in one object is an error (readers differ
 //! in which one they use), and so are a lone surrogate, a raw control character, nesting deeper than [`MAX_DEPTH`] and
-//! a second value after the first. Whole numbers are exact. The parser does not recurse.
+//! a second value after the first. Whole numbers are exact, and a decimal that no float holds keeps its text. The parser does not recurse.
 //!
 //! [`edit_text`] changes values within a JSON text and leaves every other byte as it was. [`SseFramer`] cuts server-sent
 //! events out of a stream of bytes, for every crate that reads them.
 
 mod cursor;
+mod decimal;
 mod edit;
 mod error;
 mod member_reader;
@@ -24,7 +25,8 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 
 pub use compact_str::CompactString as Text;
-pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, find_elements, join_path, remove_members};
+pub use decimal::LongDecimal;
+pub use edit::{JsonEdit, JsonPath, JsonStep, edit_text, find_elements, find_value, join_path, remove_members};
 pub use error::JsonError;
 pub use member_reader::MemberReader;
 pub use reader::{MAX_DEPTH, MAX_VALUES, parse, parse_str, read_utf8};
@@ -51,14 +53,16 @@ pub enum Json {
 
 /// A JSON number. Whole numbers stay whole.
 // Exhaustive on purpose: a variant that a caller does not handle should be a compile error.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Number {
     /// A whole number that fits 64 bits.
     Integer(i64),
     /// A whole number beyond 64 bits, as two halves so that a value stays small: high, then low.
     Wide(i64, u64),
-    /// Any other number.
+    /// A number that is the nearest float of its text, and that this float is written as.
     Float(f64),
+    /// A decimal with more digits than its nearest float has, such as `0.10000000000000001`.
+    Long(Box<LongDecimal>),
 }
 
 /// The members of a JSON object, in the order in which they were written. INVARIANT: no duplicate keys.
@@ -239,12 +243,30 @@ impl Number {
         }
     }
 
-    /// Returns the number as a float; large whole numbers lose their last digits.
-    pub fn as_f64(self) -> f64 {
+    /// Returns the number as a float; large whole numbers and long decimals lose their last digits.
+    pub fn as_f64(&self) -> f64 {
         match self {
-            Number::Integer(value) => value as f64,
-            Number::Wide(high, low) => join_halves(high, low) as f64,
-            Number::Float(value) => value,
+            Number::Integer(value) => *value as f64,
+            Number::Wide(high, low) => join_halves(*high, *low) as f64,
+            Number::Float(value) => *value,
+            Number::Long(decimal) => decimal.nearest(),
+        }
+    }
+
+    /// Returns the number as most readers of JSON read it: a long decimal becomes its nearest float.
+    pub fn to_nearest(&self) -> Number {
+        match self {
+            Number::Long(decimal) => Number::Float(decimal.nearest()),
+            number => number.clone(),
+        }
+    }
+
+    /// Returns the number as an exact decimal, in one form: two numbers are equal if and only if their forms are, so `1` and
+    /// `1.0` have the same, `0.1` and `0.10000000000000001` do not.
+    pub fn to_decimal(&self) -> Text {
+        match self {
+            Number::Long(decimal) => decimal::normalize(decimal.as_str()),
+            number => decimal::normalize(&number.to_string()),
         }
     }
 }
@@ -255,11 +277,13 @@ fn join_halves(high: i64, low: u64) -> i128 {
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Number::Integer(value) => write!(f, "{value}"),
-            Number::Wide(high, low) => write!(f, "{}", join_halves(high, low)),
-            // As JSON writers do: a whole float keeps its point.
+            Number::Wide(high, low) => write!(f, "{}", join_halves(*high, *low)),
+            // As JSON writers do: a whole float keeps its point. One that is not finite came from no JSON.
+            Number::Float(value) if value.is_finite() => f.write_str(&decimal::write_float(*value)),
             Number::Float(value) => write!(f, "{value:?}"),
+            Number::Long(decimal) => f.write_str(decimal.as_str()),
         }
     }
 }

@@ -1,8 +1,15 @@
-//! Numbers: whole ones exact, others as the nearest float.
+//! Numbers: whole ones exact, others as the nearest float, with their text where that float is written otherwise.
 
 use crate::cursor::{Cursor, ReadResult};
+use crate::decimal::LongDecimal;
 use crate::slots::fill;
 use crate::{Json, JsonError, Number};
+
+/// No two decimals of at most this many digits have the same nearest float, if that is no subnormal number.
+const MAX_SURE_DIGITS: usize = 15;
+
+/// The least number with more digits than [`MAX_SURE_DIGITS`].
+const LEAST_UNSURE: u64 = 10_u64.pow(MAX_SURE_DIGITS as u32);
 
 /// Powers of ten that a float holds exactly.
 const POWERS_OF_TEN: [f64; 23] = [
@@ -31,7 +38,7 @@ impl Cursor<'_> {
             self.at += 1;
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
             self.read_digits(&mut 0)?;
-            return self.read_float(start, slot);
+            return self.read_float(start, whole + decimals, slot);
         }
         let sign = if negative { -1 } else { 1 };
         // Eighteen digits fit, whatever they are.
@@ -42,10 +49,10 @@ impl Cursor<'_> {
                 Err(_) => return Err(self.range_error(start)),
             },
             // Both numbers are exact as floats, so their quotient is the nearest float there is.
-            (..=18, ..=18) if digits < 1 << 53 => {
+            (..=18, ..=18) if digits < LEAST_UNSURE => {
                 fill(slot, Json::Number(Number::Float(sign as f64 * (digits as f64 / POWERS_OF_TEN[decimals]))));
             }
-            _ => return self.read_float(start, slot),
+            _ => return self.read_float(start, whole + decimals, slot),
         }
         Ok(())
     }
@@ -63,10 +70,13 @@ impl Cursor<'_> {
         Ok(self.at - start)
     }
 
-    fn read_float(&mut self, start: usize, slot: &mut Json) -> ReadResult<()> {
-        match self.text[start..self.at].parse::<f64>() {
+    fn read_float(&mut self, start: usize, digits: usize, slot: &mut Json) -> ReadResult<()> {
+        let text = &self.text[start..self.at];
+        match text.parse::<f64>() {
             Ok(value) if value.is_finite() => {
-                fill(slot, Json::Number(Number::Float(value)));
+                let is_sure = digits <= MAX_SURE_DIGITS && value.is_normal();
+                let long = if is_sure { None } else { LongDecimal::new(value, text) };
+                fill(slot, Json::Number(long.map_or(Number::Float(value), |long| Number::Long(Box::new(long)))));
                 Ok(())
             }
             _ => Err(self.range_error(start)),

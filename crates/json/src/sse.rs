@@ -177,12 +177,7 @@ impl SseFrame {
 
     /// Returns the lines of the frame that are not empty, in order: fields and comments.
     pub fn fields(&self) -> impl Iterator<Item = SseField<'_>> {
-        self.lines().filter(|line| !line.content.is_empty()).map(|line| {
-            let content = &self.raw[line.content];
-            let (name, value) = content.split_at(memchr(b':', content).unwrap_or(content.len()));
-            let value = value.strip_prefix(b":").unwrap_or(value);
-            SseField { name, value: value.strip_prefix(b" ").unwrap_or(value), line: line.number }
-        })
+        self.lines().filter_map(|line| read_field(&self.raw[line.content], line.number))
     }
 
     /// Returns the type of the event, by its last `event` field; none where that is missing or empty.
@@ -213,11 +208,23 @@ impl SseFrame {
         self.fields().find(|field| field.name == b"data").map_or(self.first_line, |field| field.line)
     }
 
-    /// Returns the frame with one line of other data in the place of its data, every other byte as it was. Line ends in
-    /// the data become spaces, so that nothing in it can pass for another field.
-    pub fn with_data(&self, data: &str) -> Vec<u8> {
+    /// Returns the frame with one line of other data, which is JSON, in the place of its data, every other byte as it was.
+    /// Line ends in the data become spaces, and what some readers take for a line end is escaped, so that nothing in it
+    /// can pass for another field.
+    pub fn with_data(&self, data: &str) -> SseFrame {
+        self.write_data(data, &self.raw[..self.prefix])
+    }
+
+    /// Returns a second frame that follows this one: like [`with_data`](SseFrame::with_data), but a byte order mark comes
+    /// once, and the LF of this frame's last CR comes first.
+    pub fn next_with_data(&self, data: &str) -> SseFrame {
+        let prefix: &[u8] = if self.raw.ends_with(b"\r") && memchr(b'\n', &self.raw).is_some() { b"\n" } else { b"" };
+        self.write_data(data, prefix)
+    }
+
+    fn write_data(&self, data: &str, prefix: &[u8]) -> SseFrame {
         let mut out = Vec::with_capacity(self.raw.len() + data.len());
-        out.extend_from_slice(&self.raw[..self.prefix]);
+        out.extend_from_slice(prefix);
         let mut is_written = false;
         for line in self.lines() {
             let content = &self.raw[line.content.clone()];
@@ -225,16 +232,58 @@ impl SseFrame {
                 out.extend_from_slice(&self.raw[line.content.start..line.end]);
             } else if !std::mem::replace(&mut is_written, true) {
                 out.extend_from_slice(b"data: ");
-                let start = out.len();
-                out.extend_from_slice(data.as_bytes());
-                if memchr2(b'\r', b'\n', data.as_bytes()).is_some() {
-                    out[start..].iter_mut().filter(|byte| matches!(byte, b'\r' | b'\n')).for_each(|byte| *byte = b' ');
-                }
+                push_data(&mut out, data.as_bytes());
                 let line_end = &self.raw[line.content.end..line.end];
                 out.extend_from_slice(if line_end.is_empty() { b"\n" } else { line_end });
             }
         }
-        out
+        SseFrame { raw: out, prefix: prefix.len(), first_line: self.first_line, is_oversized: self.is_oversized }
+    }
+
+    /// Returns the frame in the form that all readers cut into the same lines; none if it has that form.
+    ///
+    /// Some readers also end lines at other characters than CR and LF, as Python's `str.splitlines` does, or take each
+    /// `data` line for an event. So the data, which is JSON, is one line with these characters escaped. Comments become
+    /// empty. An `id` or a `retry` of anything but plain characters is left out.
+    pub fn settled(&self) -> Option<SseFrame> {
+        let data_lines = self.fields().filter(|field| field.name == b"data").count();
+        let is_data_plain = data_lines < 2
+            && self.fields().filter(|field| field.name == b"data").all(|field| !has_line_end(field.value));
+        let is_plain = |field: SseField<'_>| match field.name {
+            b"" => field.value.is_empty(),
+            _ => is_kept(&field),
+        };
+        if is_data_plain && self.fields().all(is_plain) {
+            return None;
+        }
+        let mut out = Vec::with_capacity(self.raw.len() + 16);
+        out.extend_from_slice(&self.raw[..self.prefix]);
+        let mut data = self.data().filter(|_| !is_data_plain);
+        for line in self.lines() {
+            let (content, line_end) = (&self.raw[line.content.clone()], &self.raw[line.content.end..line.end]);
+            let Some(field) = read_field(content, line.number) else {
+                out.extend_from_slice(line_end);
+                continue;
+            };
+            match field.name {
+                b"" => out.push(b':'),
+                b"data" if !is_data_plain => {
+                    let Some(data) = data.take() else { continue };
+                    out.extend_from_slice(b"data: ");
+                    push_data(&mut out, &data);
+                }
+                _ if is_kept(&field) => out.extend_from_slice(content),
+                _ => continue,
+            }
+            out.extend_from_slice(if line_end.is_empty() { b"\n" } else { line_end });
+        }
+        Some(SseFrame { raw: out, ..self.without_raw() })
+    }
+
+    /// Returns everything but the bytes.
+    fn without_raw(&self) -> SseFrame {
+        let SseFrame { prefix, first_line, is_oversized, .. } = *self;
+        SseFrame { raw: Vec::new(), prefix, first_line, is_oversized }
     }
 
     /// Returns how the frame ends its lines, for a frame of our own beside it.
@@ -277,16 +326,74 @@ struct FrameLine {
     number: u32,
 }
 
-/// Returns an event as bytes: its id, its type, a `data` line for each line of the data, and an empty line.
+/// Returns a line as a field or a comment; none if it is empty.
+fn read_field(content: &[u8], line: u32) -> Option<SseField<'_>> {
+    let (name, value) = content.split_at(memchr(b':', content).unwrap_or(content.len()));
+    let value = value.strip_prefix(b":").unwrap_or(value);
+    let value = value.strip_prefix(b" ").unwrap_or(value);
+    (!content.is_empty()).then_some(SseField { name, value, line })
+}
+
+/// Whether a field is forwarded: no reader can take a part of its value for another field.
+fn is_kept(field: &SseField<'_>) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+*$=".contains(byte);
+    match field.name {
+        b"id" => field.value.iter().all(is_plain),
+        b"retry" => field.value.iter().all(u8::is_ascii_digit),
+        _ => true,
+    }
+}
+
+/// Whether a byte is a line end to some reader, or begins a character that is one: vertical tab, form feed, the
+/// separators of files, groups and records, next line, line separator and paragraph separator.
+fn may_end_line(byte: &u8) -> bool {
+    matches!(byte, b'\n'..=b'\r' | 0x1c..=0x1e | 0xc2 | 0xe2)
+}
+
+/// Whether some reader ends a line within a value.
+fn has_line_end(value: &[u8]) -> bool {
+    let mut rest = value;
+    while let Some(place) = rest.iter().position(may_end_line) {
+        rest = match &rest[place..] {
+            [0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..] => return true,
+            [0xc2 | 0xe2, after @ ..] => after,
+            _ => return true,
+        };
+    }
+    false
+}
+
+/// Appends JSON that every reader takes for one line. Line ends are white space in JSON, except three characters that
+/// may be in its strings: those are escaped.
+fn push_data(out: &mut Vec<u8>, data: &[u8]) {
+    let mut rest = data;
+    while let Some(plain) = rest.iter().position(may_end_line) {
+        let (before, found) = rest.split_at(plain);
+        out.extend_from_slice(before);
+        let (written, length): (&[u8], usize) = match found {
+            [0xc2, 0x85, ..] => (br"\u0085", 2),
+            [0xe2, 0x80, 0xa8, ..] => (br"\u2028", 3),
+            [0xe2, 0x80, 0xa9, ..] => (br"\u2029", 3),
+            [0xc2 | 0xe2, ..] => (&found[..1], 1),
+            _ => (b" ", 1),
+        };
+        out.extend_from_slice(written);
+        rest = &found[length..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Returns an event as bytes: its id, its type, a `data` line for each line of the data, which is JSON, and an empty line.
 ///
 /// An id of anything but visible ASCII is left out, so that no part of it can pass for another field. The name and the
 /// line end come from the program, never from the stream.
 pub fn write_sse_event(name: Option<&str>, id: Option<&[u8]>, data: &[u8], line_end: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 32);
     let mut add_line = |name: &[u8], value: &[u8]| {
-        for part in [name, b": ", value, line_end.as_bytes()] {
-            out.extend_from_slice(part);
-        }
+        out.extend_from_slice(name);
+        out.extend_from_slice(b": ");
+        push_data(&mut out, value);
+        out.extend_from_slice(line_end.as_bytes());
     };
     if let Some(id) = id.filter(|id| id.iter().all(u8::is_ascii_graphic)) {
         add_line(b"id", id);

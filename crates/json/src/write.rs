@@ -62,6 +62,8 @@ impl Serialize for Json {
             Json::Number(Number::Integer(value)) => serializer.serialize_i64(*value),
             Json::Number(Number::Wide(high, low)) => serializer.serialize_i128(join_halves(*high, *low)),
             Json::Number(Number::Float(value)) => serializer.serialize_f64(*value),
+            // A serializer has no longer numbers. What must stay exact is written as text.
+            Json::Number(Number::Long(decimal)) => serializer.serialize_f64(decimal.nearest()),
             Json::String(text) => serializer.serialize_str(text),
             Json::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;

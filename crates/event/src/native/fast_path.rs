@@ -135,7 +135,7 @@ pub(super) fn read_event(text: &str, event: &mut Event) -> Option<()> {
     }
     let is_nameless = event.kind == Kind::ToolCall && event.tool.is_none();
     let is_plain = match &event.kind {
-        Kind::Other(name) => super::find_misspelling(name).is_none(),
+        Kind::Other(name) if name.as_str() != "erasure_done" => super::find_misspelling(name).is_none(),
         _ => super::declaration::find_mistake(event).is_none(),
     };
     (has_kind && !is_nameless && is_plain).then_some(())

@@ -76,7 +76,7 @@ impl Field<'_> {
         *into = match &*self.value {
             Json::Null => return Ok(()),
             Json::String(text) => parse_time(text),
-            Json::Number(number) => time_since_1970(*number),
+            Json::Number(number) => time_since_1970(number),
             _ => None,
         };
         if into.is_some() {

@@ -135,11 +135,64 @@ fn json_numbers_are_exact() {
         ("-129.95", Json::Number(Number::Float(-129.95))),
         ("1e3", Json::Number(Number::Float(1000.0))),
         ("0.30000000000000004", Json::Number(Number::Float(0.1 + 0.2))),
-        ("123456789012345678.5", Json::Number(Number::Float(123_456_789_012_345_678.5))),
+        ("0.12345678901234566", Json::Number(Number::Float(0.123_456_789_012_345_66))),
+        ("0.0", Json::Number(Number::Float(0.0))),
+        ("5e-324", Json::Number(Number::Float(f64::from_bits(1)))),
     ];
     for (text, value) in cases {
         assert_eq!(json::parse_str(text), Ok(value.clone()), "{text}");
         assert_eq!(json::parse_str(&value.to_string()), Ok(value), "{text} written and read again");
+    }
+}
+
+/// A decimal that its nearest float is not written as keeps its text.
+#[test]
+fn json_long_decimals_keep_their_text() {
+    let cases = [
+        ("0.10000000000000001", 0.1),
+        ("9007199254740993.0", 9_007_199_254_740_992.0),
+        ("0.12345678901234567", 0.123_456_789_012_345_66),
+        ("123456789012345678.5", 123_456_789_012_345_680.0),
+        ("-0.1000000000000000055511151231257827", -0.1),
+        ("4e-324", f64::from_bits(1)),
+        ("1e-400", 0.0),
+    ];
+    for (text, nearest) in cases {
+        let value = json::parse_str(text).unwrap();
+        let Json::Number(number @ Number::Long(_)) = &value else { panic!("{text}: {value:?}") };
+        assert_eq!(number.as_f64(), nearest, "{text}");
+        assert_eq!((number.to_nearest(), number.to_string()), (Number::Float(nearest), text.to_owned()));
+        assert_eq!(json::parse_str(&value.to_string()), Ok(value), "{text} written and read again");
+    }
+}
+
+#[test]
+fn json_numbers_have_one_exact_decimal() {
+    let decimal = |text: &str| match json::parse_str(text).unwrap() {
+        Json::Number(number) => number.to_decimal(),
+        other => panic!("{other:?}"),
+    };
+    let same = [
+        ("1", "1.0"),
+        ("100", "1e2"),
+        ("0.1", "1e-1"),
+        ("0.10000000000000001", "10.000000000000001e-2"),
+        ("0", "-0.0"),
+    ];
+    for (one, other) in same {
+        assert_eq!(decimal(one), decimal(other), "{one} {other}");
+    }
+    let other = [
+        ("9007199254740993", "9007199254740992"),
+        ("9007199254740993.0", "9007199254740992.0"),
+        ("0.1", "0.10000000000000001"),
+        ("0.10000000000000001", "0.100000000000000011"),
+        ("18446744073709551617", "18446744073709551616"),
+        ("1e-400", "0"),
+        ("1", "-1"),
+    ];
+    for (one, other) in other {
+        assert_ne!(decimal(one), decimal(other), "{one} {other}");
     }
 }
 
@@ -248,7 +301,7 @@ fn damage() -> impl Strategy<Value = Vec<(prop::sample::Index, u8, u8)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(400), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn json_of_serde_is_read(value in any_value()) {

@@ -97,3 +97,20 @@ fn many_members_are_removed_in_one_pass() {
     let paths: Vec<JsonPath> = (1..200_000).map(|number| json_path![format!("k{number}").as_str()]).collect();
     assert_eq!(remove_members(&text, &paths).as_deref(), Some(r#"{"k0":[0]}"#));
 }
+
+#[test]
+fn many_values_are_edited_in_one_pass() {
+    let count = 50_000;
+    let items: Vec<String> = (0..count).map(|number| format!("{{ \"a\": [{number}, \"x\"] }}")).collect();
+    let text = format!("{{\"list\": [{}]}}", items.join(", "));
+    // Neither their order nor a path that leads nowhere matters to the others.
+    let mut edits: Vec<(JsonPath, JsonEdit)> =
+        (0..count).rev().map(|place| (json_path!["list", place, "a", 1], JsonEdit::Set("y".into()))).collect();
+    edits.push((json_path!["list", 7, "b"], JsonEdit::Set(1.into())));
+    edits.push((json_path!["list", 8, "c"], JsonEdit::Remove));
+    let edited = edit_text(&text, &edits).unwrap();
+    let expected = text.replace("\"x\"", "\"y\"").replace("[7, \"y\"] }", "[7, \"y\"],\"b\":1 }");
+    assert_eq!(edited, expected);
+    edits.push((json_path!["list", count, "a"], JsonEdit::Set(1.into())));
+    assert_eq!(edit_text(&text, &edits), None);
+}

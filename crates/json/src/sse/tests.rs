@@ -87,9 +87,26 @@ fn sse_pending_bytes_count_unfinished_frame() {
 #[test]
 fn sse_with_data_replaces_all_data_lines() {
     let frame = &frames_of("\u{feff}: c\r\nevent: a\r\ndata: 1\r\ndata: 2\r\nid: 7\r\n\r\n")[0];
-    let written = String::from_utf8(frame.with_data("{\n}")).unwrap();
-    assert_eq!(written, "\u{feff}: c\r\nevent: a\r\ndata: { }\r\nid: 7\r\n\r");
+    let written = frame.with_data("{\n}");
+    let expected = "\u{feff}: c\r\nevent: a\r\ndata: { }\r\nid: 7\r\n\r";
+    assert_eq!(String::from_utf8_lossy(written.raw()), expected);
+    assert_eq!(written, frames_of(expected)[0]);
     assert_eq!(frame.line_end(), "\r\n");
+}
+
+#[test]
+fn sse_next_with_data_follows_frame() {
+    for mark in ["", "\u{feff}"] {
+        for line_end in ["\n", "\r", "\r\n"] {
+            let text = format!("{mark}event: a\ndata: 12\n\n").replace('\n', line_end);
+            let frame = &frames_of(&text)[0];
+            let [first, second] = [frame.with_data("1"), frame.next_with_data("2")];
+            let joined = String::from_utf8([first.raw(), second.raw()].concat()).unwrap();
+            let expected = format!("{mark}event: a\ndata: 1\n\nevent: a\ndata: 2\n\n").replace('\n', line_end);
+            // The last LF belongs to the frame after it.
+            assert_eq!(joined, expected.strip_suffix("\r\n").map_or(expected.clone(), |text| format!("{text}\r")));
+        }
+    }
 }
 
 #[test]
@@ -100,4 +117,41 @@ fn sse_written_event_cannot_be_forged() {
     assert_eq!(frames.len(), 1);
     assert_eq!(show(&frames[0]), (Some("message"), None, Some("a\n\ndata: x\n\nid: 1".to_owned()), 2));
     assert_eq!(write_sse_event(None, Some(b"7"), b"3", "\r\n"), b"id: 7\r\ndata: 3\r\n\r\n");
+}
+
+/// The lines that Python's `str.splitlines` cuts a text into.
+fn lines_of_python(text: &str) -> Vec<&str> {
+    let is_end = |c: char| matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    text.split(is_end).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn sse_settled_frame_has_same_lines_everywhere() {
+    for end in ["\u{b}", "\u{c}", "\u{1c}", "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}", "\u{2029}"] {
+        let text = format!(": a{end}data: 1\nid: b{end}data: 2\nretry: 5{end}data: 3\ndata: \"é â{end}data: 4\"\n\n");
+        let settled = frames_of(&text)[0].settled().unwrap();
+        let written = std::str::from_utf8(settled.raw()).unwrap();
+        assert_eq!(written.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>(), lines_of_python(written));
+        assert!(written.starts_with(":\ndata: \"é â") && written.ends_with("data: 4\"\n\n"), "{written:?}");
+        assert_eq!(settled.settled(), None, "{written:?}");
+        assert_eq!(settled, frames_of(written)[0]);
+        let data = frames_of("data: 1\n\n")[0].with_data(&format!("\"a{end}data: 5\""));
+        assert_eq!(lines_of_python(std::str::from_utf8(data.raw()).unwrap()).len(), 1);
+        let written = write_sse_event(None, None, format!("\"a{end}data: 5\"").as_bytes(), "\n");
+        assert_eq!(lines_of_python(std::str::from_utf8(&written).unwrap()).len(), 1);
+    }
+}
+
+#[test]
+fn sse_settled_joins_data_and_empties_comments() {
+    for (text, expected) in [
+        (": a\r\n: b\r\n\r\n", Some(":\r\n:\r\n\r")),
+        ("data: [1,\ndata: 2]\nid: 7\n\n", Some("data: [1, 2]\nid: 7\n\n")),
+        ("data: 1\nid: {}\nid: 8 9\nretry: x\n\n", Some("data: 1\n\n")),
+        (": x", Some(":\n")),
+        (":\nevent: e\nid: 7f-a=\nretry: 10\ndata:\"é â …\u{7f}\"\n\n", None),
+    ] {
+        let settled = frames_of(text)[0].settled().map(|frame| String::from_utf8(frame.into_raw()).unwrap());
+        assert_eq!(settled.as_deref(), expected, "{text:?}");
+    }
 }
