@@ -9,12 +9,13 @@
 //! The instructions before the first message often change from request to request (with the time, say). They are not
 //! part of the compared history, once the agent has acted in it; changed instructions are an event.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lictor_logic::Time;
 
 use super::repeated_history::{Continuation, EMPTY_HISTORY, EventKey, is_act};
 use super::restart_signs::count_restarts;
+use super::sliding_windows::{SlidingWindows, is_periodic};
 use super::{DecodedEvents, Fault, LogRecord};
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
@@ -56,6 +57,8 @@ pub(super) struct Conversations {
     unnamed: Option<usize>,
     /// The conversation of each call with an id of its own, of those that the log does not name.
     calls: HashMap<ContentHash, usize>,
+    /// What is known of the ends of those that the log does not name.
+    windows: SlidingWindows,
     current: usize,
 }
 
@@ -68,6 +71,8 @@ struct Conversation {
     histories: Vec<Vec<EventKey>>,
     /// The hash of the last history.
     hash: ContentHash,
+    /// The hash of the last event of that history.
+    last: Option<ContentHash>,
     /// The keys under which the conversation is found; several where the model gave several answers.
     ends: Vec<ContentHash>,
     /// The hash of the instructions before the first message.
@@ -76,6 +81,8 @@ struct Conversation {
     acted: bool,
     /// The tool of each call.
     tools: HashMap<Text, Text>,
+    /// The calls and answers with an id and a time, which a log may have twice.
+    delivered: HashSet<ContentHash>,
     /// The hash of the tools on offer.
     definitions: Option<ContentHash>,
     /// How many conversations its history holds beside the first; reported once.
@@ -113,6 +120,7 @@ impl Conversations {
         let mut body = request.events.split_off(count_instructions(&request.events));
         let preamble = hash_events(&request.events);
         let keys: Vec<EventKey> = body.iter().map(EventKey::new).collect();
+        let is_named = request.session.is_some();
         let (index, Continuation { is_new, .. }, known) = match &request.session {
             Some(session) => self.find_named(session, &keys),
             None => self.find(preamble, &keys, &stamp.source),
@@ -127,6 +135,10 @@ impl Conversations {
         let before = if last_step > known { &untimed } else { stamp };
         self.emit_definitions(index, request.definitions.as_ref(), before, out);
         self.emit_instructions(index, preamble, request.events, before, out);
+        if !is_named {
+            let new = keys.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
+            self.windows.note_events(index, new.map(|(key, _)| key));
+        }
         let conversation = &mut self.all[index];
         conversation.hash = hash_keys(EMPTY_HISTORY, &keys);
         conversation.push_history(keys);
@@ -168,6 +180,9 @@ impl Conversations {
         let before = conversation.hash;
         let mut others = Vec::new();
         for (number, mut events) in choices.into_iter().enumerate() {
+            if number == 0 {
+                events.retain(|event| conversation.is_first_delivery(event, stamp.time));
+            }
             // Leading instructions are kept apart, as in a request.
             let instructions = match conversation.histories.is_empty() {
                 true => count_instructions(&events),
@@ -177,6 +192,9 @@ impl Conversations {
                 conversation.preamble = content_hash::extend_hash(&conversation.preamble, event);
             }
             let keys: Vec<EventKey> = events[instructions..].iter().map(EventKey::new).collect();
+            if !conversation.is_named {
+                self.windows.note_events(index, keys.iter());
+            }
             let hash = hash_keys(before, &keys);
             match number {
                 0 => {
@@ -266,14 +284,18 @@ impl Conversations {
 
     /// Returns the conversation that a history continues, or that it begins; how, and up to where it is known.
     fn find(&mut self, preamble: ContentHash, keys: &[EventKey], source: &Source) -> (usize, Continuation, usize) {
-        let found = self.find_whole(preamble, keys).or_else(|| self.find_trimmed(keys));
-        match found {
+        let whole = self.find_whole(preamble, keys);
+        let part = self.find_trimmed(keys, &whole).or_else(|| self.find_window(preamble, keys, &whole, source));
+        match part.or(whole) {
             Some((index, continuation)) => {
                 self.all[index].histories.pop();
                 let known = continuation.known_end();
                 (index, continuation, known)
             }
-            None => (self.begin(None, source), Continuation::of_new(keys.len()), 0),
+            None => {
+                self.windows.note_beginning(keys, source, |index| self.all[index].last_history().len());
+                (self.begin(None, source), Continuation::of_new(keys.len()), 0)
+            }
         }
     }
 
@@ -293,13 +315,56 @@ impl Conversations {
         })
     }
 
-    /// Returns the conversation of which a history repeats the end, with a call by its id.
-    fn find_trimmed(&self, keys: &[EventKey]) -> Option<(usize, Continuation)> {
+    /// Returns the conversation of which a history repeats the end, with a call by its id, unless it repeats the `whole` of
+    /// another one.
+    fn find_trimmed(&self, keys: &[EventKey], whole: &Option<(usize, Continuation)>) -> Option<(usize, Continuation)> {
+        if whole.as_ref().is_some_and(|(_, continuation)| continuation.known_end() >= MIN_TELLING_EVENTS) {
+            return None;
+        }
         let calls = keys.iter().rev().filter(|key| key.is_unique_call());
         let index = *calls.filter_map(|call| self.calls.get(&call.hash())).next()?;
         let continuation = Continuation::find(self.all[index].histories.last()?, keys);
         let is_told = continuation.is_certain && continuation.count_repeated() >= MIN_TELLING_EVENTS;
         (continuation.goes_on && is_told).then_some((index, continuation))
+    }
+
+    /// Returns the conversation of which a history is a window, if that is proven. It must repeat more of it than of any
+    /// other one, and more than the `whole` of another one.
+    fn find_window(
+        &mut self,
+        preamble: ContentHash,
+        keys: &[EventKey],
+        whole: &Option<(usize, Continuation)>,
+        source: &Source,
+    ) -> Option<(usize, Continuation)> {
+        let (continued, known) = match whole {
+            Some((index, continuation)) => (Some(*index), continuation.known_end()),
+            None => (None, 0),
+        };
+        let mut found = self.windows.find_candidates(keys, |index| self.all[index].last_history());
+        found.retain(|window| Some(window.conversation) != continued);
+        // What several conversations end with may be short.
+        found.sort_by_key(|window| window.continuation.known_end());
+        let Some(window) = found.pop() else {
+            if known == keys.len() && is_periodic(keys) {
+                self.windows.note_periodic(source);
+            }
+            return None;
+        };
+        let others = found.iter().map(|other| other.continuation.known_end()).max();
+        let is_longest = window.continuation.known_end() > others.unwrap_or(0).max(known);
+        let is_same_agent = self.all[window.conversation].preamble == preamble;
+        if !is_longest || !is_same_agent || !self.windows.is_proven(&window, keys) {
+            self.windows.note_doubt(source);
+            return None;
+        }
+        self.windows.note_joined();
+        Some((window.conversation, window.continuation))
+    }
+
+    /// Returns the fault of requests that may continue another conversation.
+    pub(super) fn take_fault(&mut self) -> Option<Fault> {
+        self.windows.take_fault()
     }
 
     fn ensure(&mut self, index: usize, stamp: &Stamp) -> usize {
@@ -338,8 +403,11 @@ impl Conversations {
             conversation.ends = others;
             conversation.ends.push(conversation.hash);
             self.ends.extend(conversation.ends.iter().map(|end| (*end, index)));
-            let calls = conversation.histories.last().into_iter().flatten().filter(|key| key.is_unique_call());
+            let history = conversation.last_history();
+            let calls = history.iter().filter(|key| key.is_unique_call());
             self.calls.extend(calls.map(|call| (call.hash(), index)));
+            self.windows.note_end(index, conversation.last, history);
+            conversation.last = history.last().map(EventKey::hash);
         }
     }
 
@@ -376,8 +444,21 @@ impl Conversations {
 }
 
 impl Conversation {
+    /// Returns the history of the last request.
+    fn last_history(&self) -> &[EventKey] {
+        self.histories.last().map_or(&[], Vec::as_slice)
+    }
+
     fn is_fresh(&self) -> bool {
         self.histories.is_empty() && self.preamble == EMPTY_HISTORY
+    }
+
+    /// Whether a call or an answer was not read before, with its id, its time and all of its content: writers of logs
+    /// deliver a record again if they are not sure of the first.
+    fn is_first_delivery(&mut self, event: &Event, time: Option<Time>) -> bool {
+        let time = event.time.or(time);
+        let is_told = matches!(event.kind, Kind::ToolCall | Kind::ToolResult) && event.id.is_some() && time.is_some();
+        !is_told || self.delivered.insert(content_hash::hash_event_at(event, time))
     }
 
     /// Returns how a history continues this conversation, and removes the history that it replaces.

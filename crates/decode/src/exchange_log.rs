@@ -119,13 +119,14 @@ fn take_messages<D: ExchangeDecoder>(
 /// Ends a log, and says what could not be read of it.
 pub(super) fn finish<D: ExchangeDecoder>(decoder: &mut D, out: &mut DecodedEvents) {
     decoder.end_stream(out);
-    let ExchangeLog { lone, times, .. } = decoder.log();
-    out.faults.extend(lone.fault());
+    let ExchangeLog { conversations, lone, times } = decoder.log();
+    out.faults.extend(conversations.take_fault());
+    out.faults.extend(lone.faults());
     out.faults.extend(times.fault());
 }
 
 /// Returns the time of a message, a response or a request.
-fn read_time(value: &Json) -> Option<Time> {
+pub(super) fn read_time(value: &Json) -> Option<Time> {
     let object = value.as_object()?;
     if object.get("messages").is_some() { find_history_time(object) } else { find_time(object) }
 }

@@ -4,7 +4,10 @@ use std::fmt;
 
 use super::attachments::AttachmentChecker;
 use super::record_opener::{RecordOpener, open_all};
+use super::refused_calls::RefusedCallChecker;
+use super::reversed_logs::ReversedLogChecker;
 use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
+use super::time_sorter::TimeSorter;
 use super::unread_calls::UnreadCallChecker;
 use super::{
     Decoder, a2a, actions, adk, agentdojo, anthropic, anthropic_agents, autogen, bedrock, claude_code, codex, gemini,
@@ -12,7 +15,7 @@ use super::{
     openai_chat, openai_responses, openhands, openinference, otlp, pydantic_ai, semantic_kernel, smolagents, swe_agent,
     tau_bench, toolemu, vercel, xes,
 };
-use lictor_event::native;
+use lictor_event::{Kind, native};
 use lictor_json::Json;
 
 /// How a file is cut into records.
@@ -176,6 +179,10 @@ const SESSION_KEY_FORMATS: [Format; 13] = [
     Format::Haystack,
 ];
 
+/// The formats of spans.
+const SPAN_FORMATS: [Format; 6] =
+    [Format::Otlp, Format::Jaeger, Format::Openinference, Format::Langfuse, Format::Langsmith, Format::OpenaiAgents];
+
 impl Format {
     /// Returns the format of a name.
     pub fn named(name: &str) -> Option<Format> {
@@ -184,16 +191,39 @@ impl Format {
 
     /// Returns a decoder for one file.
     pub fn decoder(self) -> Box<dyn Decoder> {
+        RecordOpener::wrap(self.sorting_decoder(), self)
+    }
+
+    /// Returns a decoder of records that are passed on while they happen: each makes its events at once.
+    pub fn live_decoder(self) -> Box<dyn Decoder> {
         RecordOpener::wrap(self.checking_decoder(), self)
+    }
+
+    /// Returns a decoder that puts records in the order of their times, where that matters to the format.
+    fn sorting_decoder(self) -> Box<dyn Decoder> {
+        match self.is_judged_in_order() {
+            true => TimeSorter::wrap(self.checking_decoder()),
+            false => self.checking_decoder(),
+        }
     }
 
     /// Returns a decoder that reports what the format's own one leaves out.
     fn checking_decoder(self) -> Box<dyn Decoder> {
-        match self {
-            // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
-            Format::Native => self.plain_decoder(),
-            _ => UnreadCallChecker::wrap(AttachmentChecker::wrap(self.plain_decoder())),
+        // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
+        if self == Format::Native {
+            return Box::new(RefusedCallChecker::default());
         }
+        let mut decoder = self.plain_decoder();
+        if self.is_judged_in_order() {
+            decoder = ReversedLogChecker::wrap(decoder);
+        }
+        UnreadCallChecker::wrap(AttachmentChecker::wrap(decoder))
+    }
+
+    /// Whether its events are judged in the order of its records. Spans are put in the order of their times anyway, and
+    /// some records are a session each. The order of native events is watched where they are judged.
+    fn is_judged_in_order(self) -> bool {
+        !self.records_stand_alone() && !SPAN_FORMATS.contains(&self) && !matches!(self, Format::Xes | Format::Actions)
     }
 
     /// Whether a record is of this format, or a plain message, which formats of messages read too.
@@ -214,7 +244,7 @@ impl Format {
             return self.decoder();
         }
         let target = if self == Format::Native { "session" } else { SESSION_KEYS[0] };
-        RecordOpener::wrap(Box::new(SessionKeyDecoder::new(self.checking_decoder(), key, target)), self)
+        RecordOpener::wrap(Box::new(SessionKeyDecoder::new(self.sorting_decoder(), key, target)), self)
     }
 
     /// Detects the format of a file by its first records: the first format that recognises most of them.
@@ -239,7 +269,9 @@ impl Format {
 
     fn detect_bare(records: &[Json]) -> Option<Format> {
         let known = |format: Format| {
-            let (own, others): (Vec<&Json>, Vec<&Json>) = records.iter().partition(|record| format.recognises(record));
+            let (own, others): (Vec<&Json>, Vec<&Json>) = records
+                .iter()
+                .partition(|record| format.recognises(record) && !(format == Format::Native && is_doubtful(record)));
             let has_plain = MESSAGE_FORMATS.contains(&format) && !own.is_empty();
             own.len() + others.iter().filter(|record| has_plain && openai_chat::is_conversation(record)).count()
         };
@@ -252,6 +284,17 @@ impl Format {
         }
         let best = best.map(|(format, _)| format);
         best.filter(|format| *format != Format::Actions || actions::is_action_list(records))
+    }
+}
+
+/// Whether a record that might be native is more likely something else: a message with a role and a kind that only its
+/// writer knows, or a list of words of which some begin as no fact usually does. `--input-format native` reads both.
+fn is_doubtful(record: &Json) -> bool {
+    let is_own_kind = |kind: &str| Kind::names().all(|known| known != kind);
+    match record {
+        Json::Object(_) => record.get("role").is_some() && record.text("kind").is_some_and(is_own_kind),
+        Json::Array(facts) => facts.iter().filter_map(Json::as_str).any(|fact| fact.starts_with(char::is_uppercase)),
+        _ => false,
     }
 }
 

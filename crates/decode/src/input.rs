@@ -55,7 +55,13 @@ pub use input_finder::{FoundInputs, find, find_with_skipped};
 pub use limits::InputLimits;
 
 use crate::closest_format::describe_unknown;
+use crate::mixed_sessions::MIXED_SESSIONS;
+use crate::order_faults::REVERSED_LOG;
+pub use crate::order_faults::{UNORDERED_LOG, is_clear_fall};
+use crate::sliding_windows::UNJOINED_WINDOWS;
+use crate::xes::{BROKEN_XML, NAMELESS_EVENT};
 use crate::{Fault, Format, Framing};
+use chunk::TOO_LONG;
 use lictor_json::Json;
 
 /// The code of a fault for a whole file that cannot be read.
@@ -64,11 +70,25 @@ pub const UNREADABLE: &str = "input.unreadable";
 /// The code of a fault for a file that was read and made no event, while other files did.
 pub const NO_EVENTS: &str = "input.no_events";
 
-/// Whether a fault is about a whole file or everything after a place in it, so that its cost is unknown.
+/// Whether a fault is about a whole file or everything after a place in it, so that its cost is unknown: it could not be
+/// read, or its sessions and their order may not be those that are judged.
 ///
 /// Other faults cost one record each.
 pub fn is_of_unknown_extent(fault: &Fault) -> bool {
     fault.code.starts_with("input.")
+        || [MIXED_SESSIONS, UNJOINED_WINDOWS, REVERSED_LOG, UNORDERED_LOG, BROKEN_XML].contains(&fault.code)
+}
+
+/// What the message of a fault ends with if the record that it refuses seems to hold a call.
+pub(crate) const HELD_CALL: &str = "; the record seems to hold a call, which is not judged";
+
+/// Whether a fault says that a call is not judged: one that was not read, or that is, or may be, in a record that was
+/// refused. Then a property may be violated, however much else was read.
+///
+/// Other faults may cost words only.
+pub fn hides_call(fault: &Fault) -> bool {
+    let codes = ["decode.unread_call", "decode.unnamed_call", "decode.missing_call", NAMELESS_EVENT, TOO_LONG];
+    codes.contains(&fault.code) || fault.message.ends_with(HELD_CALL)
 }
 
 /// How many records a format is detected by.

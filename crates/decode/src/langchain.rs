@@ -48,9 +48,11 @@ fn is_message(value: &Json) -> bool {
         return value.get("kwargs").is_some() && class_name(value).is_some_and(|class| class.contains("Message"));
     }
     let is_foreign = ["role", "subtype", "sessionId", "session_id", "uuid", "source"];
-    let fields = value.get("data").filter(|data| data.get("content").is_some()).unwrap_or(value);
+    let data = value.get("data").filter(|data| data.get("content").is_some());
+    let fields = data.unwrap_or(value);
     fields.get("content").is_some()
-        && is_foreign.iter().all(|key| value.get(key).is_none())
+        // A message whose fields are in an object of their own is stored with its session beside it.
+        && (data.is_some() && value.get("role").is_none() || is_foreign.iter().all(|key| value.get(key).is_none()))
         // Another framework names its types as this one names its classes.
         && value.text("type").is_some_and(|name| find_speaker(name).is_some() && !name.ends_with("Message"))
 }

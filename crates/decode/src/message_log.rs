@@ -142,7 +142,8 @@ impl<L: MessageLog> Decoder for MessageLogDecoder<L> {
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.close_stream(out);
-        out.faults.extend(self.lone.fault());
+        out.faults.extend(self.conversations.take_fault());
+        out.faults.extend(self.lone.faults());
         out.faults.extend(self.times.fault());
     }
 }

@@ -7,13 +7,43 @@
 
 use std::borrow::Cow;
 
+use super::content_text::ContentOpener;
 use super::session_key::{SESSION_KEYS, find_session};
 use super::{DecodedEvents, Decoder, Format, LogRecord};
 use lictor_event::Source;
 use lictor_json::{Json, Object, Text};
 
 /// Members that hold a record: an object, or the text of one.
-const WRAPPERS: [&str; 6] = ["jsonPayload", "textPayload", "log", "message", "message_data", "attributes"];
+const WRAPPERS: [&str; 28] = [
+    "jsonPayload",
+    "textPayload",
+    "log",
+    "message",
+    "message_data",
+    "attributes",
+    "payload",
+    "data",
+    "body",
+    "event",
+    "record",
+    "_source",
+    "value",
+    "msg",
+    "message_json",
+    "messageJson",
+    "@message",
+    "doc",
+    "document",
+    "entry",
+    "fields",
+    "json",
+    "line",
+    "raw",
+    "row",
+    "after",
+    "request_body",
+    "content",
+];
 
 /// Members that hold lists, which a table keeps as text.
 const LISTS: [&str; 4] = ["messages", "tool_calls", "parts", "toolInvocations"];
@@ -28,24 +58,37 @@ const MAX_LAYERS: usize = 3;
 pub(super) struct RecordOpener {
     inner: Box<dyn Decoder>,
     format: Format,
+    contents: ContentOpener,
 }
 
 impl RecordOpener {
     pub(super) fn wrap(inner: Box<dyn Decoder>, format: Format) -> Box<dyn Decoder> {
-        Box::new(RecordOpener { inner, format })
+        Box::new(RecordOpener { inner, format, contents: ContentOpener::default() })
+    }
+}
+
+impl RecordOpener {
+    /// Decodes a record with another value. Contents that are text are opened, in formats whose messages have a role and a
+    /// content.
+    fn decode_value(&mut self, mut value: Json, record: LogRecord, out: &mut DecodedEvents) {
+        if self.format != Format::Native && self.format.takes_session_key() {
+            self.contents.open(&mut value);
+        }
+        self.inner.record(LogRecord { value, ..record }, out);
     }
 }
 
 impl Decoder for RecordOpener {
     fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
-        parse_lists(&mut record.value);
+        let mut value = std::mem::replace(&mut record.value, Json::Null);
+        parse_lists(&mut value);
         let is_known = |value: &Json| self.format.reads(value);
-        if let Some((_, value)) = open_record(&record.value, &is_known) {
-            return self.inner.record(LogRecord { value, ..record }, out);
+        if let Some((_, opened)) = open_record(&value, &is_known) {
+            return self.decode_value(opened, record, out);
         }
-        let Some(opened) = open_events(&record.value, &is_known) else { return self.inner.record(record, out) };
-        for value in opened {
-            self.inner.record(LogRecord { value, ..record.clone() }, out);
+        match open_events(&value, &is_known) {
+            Some(opened) => opened.into_iter().for_each(|value| self.decode_value(value, record.clone(), out)),
+            None => self.decode_value(value, record, out),
         }
     }
 

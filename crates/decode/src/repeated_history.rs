@@ -13,6 +13,9 @@ pub(super) const EMPTY_HISTORY: ContentHash = [0; 32];
 /// How many places are tried at which a history may repeat the end of what is known: one message may be said often.
 const MAX_TAILS: usize = 64;
 
+/// The shortest text that people hardly say in two conversations, in bytes.
+const MIN_TELLING_BYTES: usize = 20;
+
 /// The shortest id that a vendor made up at random; `call_0` is in every conversation.
 const MIN_UNIQUE_ID_BYTES: usize = 16;
 
@@ -30,6 +33,10 @@ pub(super) struct EventKey {
     is_named_call: bool,
     /// Whether it is a call with an id that no other conversation has.
     is_unique_call: bool,
+    /// Whether other conversations hardly have it: it is a long text, or has a time.
+    is_telling: bool,
+    /// Whether the agent said it, which may say the same to everyone.
+    is_said_by_agent: bool,
 }
 
 impl EventKey {
@@ -47,12 +54,31 @@ impl EventKey {
             is_named_call: event.kind == Kind::ToolCall && event.id.is_some(),
             is_unique_call: event.kind == Kind::ToolCall
                 && event.id.as_ref().is_some_and(|id| id.len() >= MIN_UNIQUE_ID_BYTES),
+            is_telling: event.kind != Kind::SystemMessage
+                && (event.time.is_some()
+                    || event.text.as_ref().is_some_and(|text| text.trim().len() >= MIN_TELLING_BYTES)),
+            is_said_by_agent: event.kind == Kind::AssistantMessage,
         }
     }
 
     /// Returns the hash of the content.
     pub(super) fn hash(&self) -> ContentHash {
         self.hash
+    }
+
+    /// Returns the hash of the content, and the time that the message states.
+    pub(super) fn content(&self) -> (ContentHash, Option<Time>) {
+        (self.hash, self.time)
+    }
+
+    /// Whether other conversations hardly have it: it is a long text, or has a time.
+    pub(super) fn is_telling(&self) -> bool {
+        self.is_telling
+    }
+
+    /// Whether the agent said it.
+    pub(super) fn is_said_by_agent(&self) -> bool {
+        self.is_said_by_agent
     }
 
     /// Whether it is a call with an id that no other conversation has.
@@ -113,6 +139,22 @@ impl Continuation {
         let is_new = history.iter().enumerate().map(|(place, key)| place >= shared || !key.is_same(&known[place]));
         let is_certain = is_certain(&known[..shared], &history[..shared]);
         Continuation { is_new: is_new.collect(), is_certain, goes_on: false }
+    }
+
+    /// Returns how a history continues a known one of which it repeats the end from its own first event on, but not all of
+    /// it; none if it does not.
+    pub(super) fn find_window(known: &[EventKey], history: &[EventKey]) -> Option<Continuation> {
+        let last = known.last()?;
+        let longest = history.len().min(known.len().saturating_sub(1));
+        let is_repeated = |end: &usize| {
+            let has_act = || history[..*end].iter().any(|key| key.is_act);
+            let mut pairs = known[known.len() - end..].iter().zip(history);
+            *end > 1 && has_act() && pairs.all(|(known, key)| known.is_same(key))
+        };
+        let mut ends = (1..=longest).rev().filter(|end| last.is_same(&history[end - 1])).take(MAX_TAILS);
+        let end = ends.find(is_repeated)?;
+        let is_new = (0..history.len()).map(|place| place >= end).collect();
+        Some(Continuation { is_new, is_certain: is_certain(&known[known.len() - end..], history), goes_on: true })
     }
 
     /// Returns that of a history which repeats the last `run` events of what is known, and ends them at `end`.

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use super::content::Content;
 use super::conversation::Conversations;
+use super::member_names::{CONTAINERS, is_person_name, is_session_name, name_of};
+use super::mixed_sessions::{IdentifierCounts, MIXED_SESSIONS, SessionMixtures};
 use super::restart_signs;
 use super::{DecodedEvents, Decoder, Fault, LogRecord};
 use lictor_event::Source;
@@ -26,12 +28,6 @@ pub(super) const SESSION_KEYS: [&str; 11] = [
     "custom_id",
 ];
 
-/// The same members in other spellings, in lower case and without `_` and `-`.
-const SPELLED_OTHERWISE: [&str; 6] = ["sessionid", "conversationid", "threadid", "chatid", "dialogid", "dialogueid"];
-
-/// Members of a record that hold such members.
-const CONTAINERS: [&str; 3] = ["metadata", "meta", "requestMetadata"];
-
 /// Returns the session that a record names by a usual member: a text, a number or an object with an `id`, there or in its
 /// `metadata`.
 pub(super) fn find_session(record: &Json) -> Option<Cow<'_, str>> {
@@ -41,21 +37,9 @@ pub(super) fn find_session(record: &Json) -> Option<Cow<'_, str>> {
 
 fn find_member(object: &Json) -> Option<Cow<'_, str>> {
     let usual = SESSION_KEYS.iter().find_map(|key| name_of(object.get(key)?));
-    let is_key = |key: &str| {
-        let letters = key.chars().filter(|letter| !matches!(letter, '_' | '-'));
-        SPELLED_OTHERWISE.contains(&letters.flat_map(char::to_lowercase).collect::<String>().as_str())
-    };
-    let otherwise = || object.as_object()?.iter().find_map(|(key, value)| name_of(value).filter(|_| is_key(key)));
+    let otherwise =
+        || object.as_object()?.iter().find_map(|(key, value)| name_of(value).filter(|_| is_session_name(key)));
     usual.or_else(otherwise)
-}
-
-fn name_of(value: &Json) -> Option<Cow<'_, str>> {
-    match value {
-        Json::String(name) if !name.is_empty() => Some(Cow::Borrowed(name.as_str())),
-        Json::Number(number) => Some(Cow::Owned(number.to_string())),
-        Json::Object(object) => name_of(object.get("id").filter(|id| !matches!(id, Json::Object(_)))?),
-        _ => None,
-    }
 }
 
 /// Decodes records whose session is named by a member that the user names, such as `metadata.chat`.
@@ -96,7 +80,11 @@ impl Decoder for SessionKeyDecoder {
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {
+        let before = out.faults.len();
         self.inner.finish(out);
+        // The user has chosen what a session is.
+        let found = out.faults.split_off(before);
+        out.faults.extend(found.into_iter().filter(|fault| fault.code != MIXED_SESSIONS));
         if let Some((fault, count)) = self.without.take() {
             let records = if count == 1 { "one record has".to_owned() } else { format!("{count} records have") };
             let message = format!("{records} no member `{}` that names a session; this is the first", self.key);
@@ -129,8 +117,13 @@ pub(super) struct LoneMessages {
     /// The beginnings after the first one, and what shows the first of them.
     restarts: u64,
     sign: Option<&'static str>,
-    /// The values of the member that names a person, with what they show.
-    owners: Option<(&'static str, BTreeSet<Text>)>,
+    /// The member that names a person, which is no session, with its values: one person has many conversations, but
+    /// several persons in one file have several at least.
+    owners: Option<(Text, BTreeSet<Text>)>,
+    /// The values of the members that read like identifiers.
+    identifiers: IdentifierCounts,
+    /// What the records of named sessions say beside their names.
+    mixtures: SessionMixtures,
 }
 
 /// Who wrote a lone message, as all formats of messages have it.
@@ -143,15 +136,6 @@ enum MessageRole {
     /// The agent with a call, or a tool.
     Act,
 }
-
-/// Members that name a person, which is no session: one person has many conversations. Several persons in one file have
-/// several conversations at least.
-const OWNER_SIGNS: [(&str, &str); 4] = [
-    ("user_id", "the values of `user_id` tell of"),
-    ("userId", "the values of `userId` tell of"),
-    ("user", "the values of `user` tell of"),
-    ("customer_id", "the values of `customer_id` tell of"),
-];
 
 /// How many different owners are counted.
 const MAX_OWNERS: usize = 1000;
@@ -169,6 +153,10 @@ impl LoneMessages {
         conversations: &mut Conversations,
     ) -> Option<Cow<'r, str>> {
         let session = find_session(&record.value);
+        if let Some(session) = &session {
+            let role = read_role(&record.value).filter(|_| is_lone);
+            self.mixtures.take(record, session, matches!(role, Some(MessageRole::User)) || !is_lone);
+        }
         if is_lone {
             self.count(record, session.is_some());
             conversations.leave_session();
@@ -187,6 +175,7 @@ impl LoneMessages {
         }
         self.note_owner(&record.value);
         let role = read_role(&record.value);
+        self.identifiers.count(record, role == Some(MessageRole::User));
         let sign = self.find_restart(&record.value, role).filter(|_| self.acted);
         if let Some(sign) = sign {
             self.restarts += 1;
@@ -201,11 +190,13 @@ impl LoneMessages {
     }
 
     fn note_owner(&mut self, message: &Json) {
-        let mut signs = OWNER_SIGNS.iter().filter_map(|(key, sign)| Some((*sign, message.get(key)?.as_str()?)));
-        let Some((sign, owner)) = signs.next() else { return };
-        let (known, owners) = self.owners.get_or_insert_with(|| (sign, BTreeSet::new()));
-        if *known == sign && owners.len() < MAX_OWNERS {
-            owners.insert(owner.into());
+        let mut members = message.as_object().into_iter().flat_map(|object| object.iter());
+        let find =
+            |(key, value): (&Text, &Json)| Some((key.clone(), name_of(value).filter(|_| is_person_name(key))?.into()));
+        let Some((key, owner)): Option<(Text, Text)> = members.find_map(find) else { return };
+        let (known, owners) = self.owners.get_or_insert_with(|| (key.clone(), BTreeSet::new()));
+        if *known == key && owners.len() < MAX_OWNERS {
+            owners.insert(owner);
         }
     }
 
@@ -263,17 +254,24 @@ impl LoneMessages {
         }
     }
 
+    /// Returns the faults of messages that may belong to several sessions.
+    pub(super) fn faults(&mut self) -> Vec<Fault> {
+        self.fault().into_iter().chain(self.mixtures.faults()).collect()
+    }
+
     /// Returns the fault of messages that may belong to several sessions, but name none.
-    pub(super) fn fault(&mut self) -> Option<Fault> {
+    fn fault(&mut self) -> Option<Fault> {
         let (fault, count) = self.unnamed.take()?;
         let messages = if count == 1 { "one message names".to_owned() } else { format!("{count} messages name") };
         let what = if self.named > 0 {
             format!("{messages} no session, while others of this file do")
+        } else if let Some(fault) = self.identifiers.fault() {
+            return Some(fault);
         } else if self.restarts > 0 {
             let sign = self.sign.unwrap_or_default();
             format!("{messages} no session, but {sign} {} conversations", self.restarts + 1)
-        } else if let Some((sign, owners)) = self.owners.take().filter(|(_, owners)| owners.len() > 1) {
-            format!("{messages} no session, but {sign} {} conversations", owners.len())
+        } else if let Some((key, owners)) = self.owners.take().filter(|(_, owners)| owners.len() > 1) {
+            format!("{messages} no session, but the values of `{key}` tell of {} conversations", owners.len())
         } else if count == 1 && self.is_numbered {
             let message = "the file holds one message of a conversation, which is judged alone; put the messages of a \
                            conversation into one file, in their order";

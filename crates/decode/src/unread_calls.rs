@@ -9,19 +9,21 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use super::chat::APPROVAL_REQUEST;
+use super::said_calls::{SaidCall, find_printed_name, find_said_calls};
+use super::unmade_calls::UnmadeCalls;
 use super::{DecodedEvents, Decoder, Fault};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Object, Text};
 
-/// How many suspects are kept until the end of a file. What is beyond is of the same kind.
+/// How many suspects are kept until the end of a file; beyond that, one of each name.
 const MAX_SUSPECTS: usize = 10_000;
 
 /// How deep calls are looked for.
 const MAX_DEPTH: usize = 64;
 
 /// Members that hold calls: one, or a list of them.
-const HOLDERS: [&str; 12] = [
+const HOLDERS: [&str; 16] = [
     "tool_calls",
     "toolCalls",
     "tool_call",
@@ -34,7 +36,17 @@ const HOLDERS: [&str; 12] = [
     "tool_call_chunks",
     "invalid_tool_calls",
     "function_calls",
+    "functionCalls",
+    "tools_called",
+    "tool_invocations",
+    "intermediate_steps",
 ];
+
+/// Members that hold calls beside a role. Elsewhere they hold anything.
+const SPEAKERS_HOLDERS: [&str; 4] = ["actions", "calls", "tool_uses", "toolUses"];
+
+/// Roles and types of what an agent says.
+const SPEAKERS: [&str; 7] = ["assistant", "ai", "model", "agent", "bot", "AIMessage", "AIMessageChunk"];
 
 /// Types of objects that are calls.
 const TYPES: [&str; 10] = [
@@ -52,6 +64,31 @@ const TYPES: [&str; 10] = [
 
 /// Members with the name of the tool, with the id of the call, and with its arguments.
 const NAMES: [&str; 3] = ["name", "toolName", "tool_name"];
+
+/// Members with the name of the tool in a call that a program wrote in its own way, and with its arguments.
+const HOME_NAMES: [&str; 7] = ["tool", "tool_name", "toolName", "function_name", "functionName", "function", "action"];
+const HOME_ARGUMENTS: [&str; 17] = [
+    "tool_input",
+    "toolInput",
+    "tool_args",
+    "toolArgs",
+    "tool_arguments",
+    "tool_params",
+    "function_arguments",
+    "function_args",
+    "functionArgs",
+    "action_input",
+    "actionInput",
+    "args",
+    "arguments",
+    "input",
+    "params",
+    "parameters",
+    "kwargs",
+];
+
+/// How many of [`HOME_ARGUMENTS`] tell a call by themselves, beside a name.
+const TELLING_ARGUMENTS: usize = 11;
 const IDS: [&str; 6] = ["call_id", "id", "toolUseId", "toolCallId", "tool_call_id", "tool_use_id"];
 const ARGUMENTS: [&str; 6] = ["arguments", "input", "args", "rawInput", "raw_input", "parameters"];
 
@@ -90,6 +127,11 @@ pub(super) struct UnreadCallChecker {
     /// Whether some call kept the id that its record has.
     keeps_ids: bool,
     suspects: Vec<(Suspect, Fault)>,
+    /// How many suspects there are when those that were read meanwhile are dropped.
+    next_sweep: usize,
+    /// The hashes of the names of suspects over the limit.
+    extra_names: HashSet<u64>,
+    unmade: UnmadeCalls,
 }
 
 /// What looks like a call.
@@ -101,10 +143,12 @@ struct Suspect {
     path: String,
     /// The name of its tool; none if the record was cut off within it.
     tool: Option<Text>,
+    /// What it is a call in, if that is a text.
+    said: Option<&'static str>,
 }
 
 /// The way to a value in a record. It borrows everything: nearly all values are no calls.
-struct ValuePath<'p> {
+pub(super) struct ValuePath<'p> {
     parent: Option<&'p ValuePath<'p>>,
     step: PathElement<'p>,
     depth: usize,
@@ -141,11 +185,15 @@ impl UnreadCallChecker {
             names: HashSet::default(),
             keeps_ids: false,
             suspects: Vec::new(),
+            next_sweep: MAX_SUSPECTS,
+            extra_names: HashSet::default(),
+            unmade: UnmadeCalls::default(),
         })
     }
 
-    /// Remembers the calls among events.
+    /// Remembers the calls among events, and what in their texts looks like one.
     fn remember(&mut self, events: &[Event]) {
+        self.unmade.take_events(events);
         let is_call = |event: &&Event| match &event.kind {
             Kind::ToolCall | Kind::Handoff => true,
             // A call that a person denies is made by no other event.
@@ -155,6 +203,33 @@ impl UnreadCallChecker {
             self.ids.extend(event.id.as_deref().map(|id| self.hasher.hash_one(id)));
             self.names.extend(event.tool.as_deref().map(|name| self.hasher.hash_one(name)));
         }
+        for event in events {
+            find_said_calls(event, &mut |call| {
+                let suspect = self.suspect_said(&call);
+                self.keep_suspect(suspect, fault_of(event, "decode.unread_call", String::new()));
+            });
+        }
+    }
+
+    /// Keeps a suspect until the end of the file. Over the limit, one of each name tells whether that name was read.
+    fn keep_suspect(&mut self, suspect: Suspect, place: Fault) {
+        if self.suspects.len() >= self.next_sweep {
+            // Most were read meanwhile, as those in the pieces of a stream are.
+            let mut suspects = std::mem::take(&mut self.suspects);
+            suspects.retain(|(suspect, _)| !self.has_id(suspect));
+            self.next_sweep = MAX_SUSPECTS.max(2 * suspects.len());
+            self.suspects = suspects;
+        }
+        if self.suspects.len() < MAX_SUSPECTS || self.extra_names.insert(suspect.name) {
+            self.suspects.push((suspect, place));
+        }
+    }
+
+    fn suspect_said(&self, call: &SaidCall<'_>) -> Suspect {
+        let mut ids = [None; IDS.len()];
+        ids[0] = call.id.map(|id| self.hasher.hash_one(id));
+        let name = self.hasher.hash_one(call.tool);
+        Suspect { ids, name, path: String::new(), tool: Some(call.tool.into()), said: Some(call.style) }
     }
 
     fn is_read(&mut self, suspect: &Suspect) -> bool {
@@ -172,16 +247,14 @@ impl Decoder for UnreadCallChecker {
     fn record(&mut self, record: LogRecord, out: &mut DecodedEvents) {
         let before = out.events.len();
         let mut found = Vec::new();
-        if self.suspects.len() < MAX_SUSPECTS {
-            collect(&record.value, None, &mut |call, path| found.push(self.suspect(call, path)));
-        }
+        collect_calls(&record.value, &mut |call, path| found.push(self.suspect(call, path)));
         let place = record.fault("decode.unread_call", "");
         self.inner.record(record, out);
         self.remember(&out.events[before..]);
         report_unnamed(before, out);
         for suspect in found {
             if !self.is_read(&suspect) {
-                self.suspects.push((suspect, place.clone()));
+                self.keep_suspect(suspect, place.clone());
             }
         }
     }
@@ -205,10 +278,12 @@ impl Decoder for UnreadCallChecker {
         let suspects = std::mem::take(&mut self.suspects);
         let unread = suspects.into_iter().filter(|(suspect, _)| {
             // Where a format gives calls other ids, only the name tells.
-            let has_name = !self.keeps_ids && self.names.contains(&suspect.name);
+            let is_named = !self.keeps_ids || suspect.ids.iter().flatten().next().is_none();
+            let has_name = is_named && self.names.contains(&suspect.name);
             !self.has_id(suspect) && !has_name
         });
         out.faults.extend(unread.map(|(suspect, place)| Fault { message: suspect.describe(), ..place }));
+        self.unmade.report(&mut out.faults);
     }
 }
 
@@ -216,24 +291,40 @@ impl UnreadCallChecker {
     fn suspect(&self, call: &Object, path: Option<&ValuePath<'_>>) -> Suspect {
         let name = call_name(call).unwrap_or_default();
         let mut ids = [None; IDS.len()];
-        for (key, value) in call.iter() {
+        // A call of a shape of its own has an id of its own, if any.
+        let is_home_made = plain_name(call).is_none() && home_name(call).is_some()
+            || HOME_ARGUMENTS[..TELLING_ARGUMENTS].iter().any(|key| call.get(key).is_some());
+        for (key, value) in call.iter().filter(|_| !is_home_made) {
             if let (Some(place), Some(id)) = (IDS.iter().position(|id| key == id), value.as_str()) {
                 ids[place] = Some(self.hasher.hash_one(id));
             }
         }
         let mut written = String::new();
         path.inspect(|path| path.write(&mut written));
-        Suspect { ids, name: self.hasher.hash_one(name), path: written, tool: (!call.is_empty()).then(|| name.into()) }
+        Suspect {
+            ids,
+            name: self.hasher.hash_one(name),
+            path: written,
+            tool: (!call.is_empty()).then(|| name.into()),
+            said: None,
+        }
     }
 }
 
 impl Suspect {
     fn describe(&self) -> String {
-        let path = &self.path;
+        let path = match self.path.as_str() {
+            "" => "the record".to_owned(),
+            path => format!("`{path}`"),
+        };
         match &self.tool {
-            None => format!("`{path}` is cut off within a call, which is not judged: log it whole"),
+            Some(name) if let Some(style) = self.said => format!(
+                "the text looks like a call of `{name}` that was not read ({style}), so it is not judged: log the calls \
+                 as the interface of the model has them"
+            ),
+            None => format!("{path} is cut off within a call, which is not judged: log it whole"),
             Some(name) => format!(
-                "`{path}` looks like a call of `{name}` in a place that this format does not have, so it is not \
+                "{path} looks like a call of `{name}` in a place that this format does not have, so it is not \
                  judged: check `--input-format`, or move it to where the format has its calls"
             ),
         }
@@ -244,20 +335,32 @@ impl Suspect {
 fn report_unnamed(from: usize, out: &mut DecodedEvents) {
     let DecodedEvents { events, faults } = out;
     let unnamed = events[from..].iter().filter(|event| event.kind == Kind::ToolCall && event.tool.is_none());
-    faults.extend(unnamed.map(|event| Fault {
-        file: event.source.file.clone(),
-        line: event.source.line,
-        column: None,
-        code: "decode.unnamed_call",
-        message: "a call without the name of its tool: no property about the tool can see it".to_owned(),
+    faults.extend(unnamed.map(|event| {
+        let message = "a call without the name of its tool: no property about the tool can see it";
+        fault_of(event, "decode.unnamed_call", message.to_owned())
     }));
+}
+
+fn fault_of(event: &Event, code: &'static str, message: String) -> Fault {
+    let Source { file, line, .. } = &event.source;
+    Fault { file: file.clone(), line: *line, column: None, code, message }
 }
 
 /// Returns the name of the tool in an object that is a call.
 fn call_name(call: &Object) -> Option<&str> {
+    plain_name(call).or_else(|| home_name(call))
+}
+
+/// Returns the name of the tool in a call as the interfaces of models write it.
+fn plain_name(call: &Object) -> Option<&str> {
     let function = call.get("function").or_else(|| call.get("custom")).and_then(Json::as_object);
     let objects = [Some(call), function];
     objects.into_iter().flatten().find_map(|object| NAMES.iter().find_map(|name| object.get(name)?.as_str()))
+}
+
+/// Returns the name of the tool in a call that a program wrote in its own way.
+fn home_name(call: &Object) -> Option<&str> {
+    HOME_NAMES.iter().find_map(|name| call.get(name)?.as_str().filter(|name| !name.trim().is_empty()))
 }
 
 /// The members of an object that tell whether it is a call, found in one pass.
@@ -266,6 +369,10 @@ struct CallSigns<'j> {
     sort: Option<&'j str>,
     role: Option<&'j str>,
     function: Option<&'j Object>,
+    /// Whether it names a tool as a program of its own would, and how much it says of the arguments.
+    has_home_name: bool,
+    has_telling_arguments: bool,
+    has_home_arguments: bool,
 }
 
 impl<'j> CallSigns<'j> {
@@ -278,8 +385,27 @@ impl<'j> CallSigns<'j> {
                 "function" => signs.function = member.as_object(),
                 _ => {}
             }
+            if HOME_NAMES.contains(&key.as_str()) {
+                signs.has_home_name |= member.as_str().is_some_and(|name| !name.trim().is_empty());
+            } else if let Some(place) = HOME_ARGUMENTS.iter().position(|name| key == name) {
+                signs.has_home_arguments |= !member.is_null();
+                signs.has_telling_arguments |= place < TELLING_ARGUMENTS && !member.is_null();
+            }
         }
         signs
+    }
+
+    /// Whether an agent says it.
+    fn is_speaker(&self) -> bool {
+        self.role.or(self.sort).is_some_and(|name| SPEAKERS.contains(&name))
+    }
+
+    /// Whether it is a call that a program wrote in its own way, perhaps beside what the agent says.
+    fn is_home_call(&self, object: &Object) -> bool {
+        let is_named = || ["tool", "tool_name", "toolName"].iter().any(|name| object.get(name).is_some());
+        self.has_home_name
+            && !self.is_result()
+            && (self.has_telling_arguments || self.is_speaker() && (self.has_home_arguments || is_named()))
     }
 
     fn is_call(&self, object: &Object) -> bool {
@@ -298,6 +424,11 @@ impl<'j> CallSigns<'j> {
         matches!(self.role, Some("tool" | "function"))
             || self.sort.is_some_and(|name| name.contains("result") || name.ends_with("output"))
     }
+}
+
+/// Calls a function with everything in a record that looks like a call, and with its path.
+pub(super) fn collect_calls(record: &Json, found: &mut impl FnMut(&Object, Option<&ValuePath<'_>>)) {
+    collect(record, None, found);
 }
 
 /// Calls a function with everything in a value that looks like a call.
@@ -321,21 +452,31 @@ fn collect<'p>(
                 found(object, path);
                 return;
             }
-            let is_result = signs.is_result();
+            if signs.is_home_call(object) {
+                found(object, path);
+            }
+            let (is_result, is_speaker) = (signs.is_result(), signs.is_speaker());
             for (key, member) in object.iter() {
                 // Most values are plain, or texts that quote nothing.
                 let is_plain = match member {
+                    Json::String(text) if HOLDERS.contains(&key.as_str()) => !may_print_call(text),
                     Json::String(text) => !may_be_json(text) || SAID.contains(&key.as_str()),
                     Json::Array(_) | Json::Object(_) => false,
                     _ => true,
                 };
                 let is_data =
                     || is_result && matches!(key.as_str(), "content" | "output") || DATA.contains(&key.as_str());
-                if is_plain || is_data() {
+                if is_plain {
+                    continue;
+                }
+                if is_data() {
+                    if is_speaker && key == "metadata" {
+                        collect_in_metadata(member, &ValuePath::add(path, PathElement::Key(key)), found);
+                    }
                     continue;
                 }
                 let path = ValuePath::add(path, PathElement::Key(key));
-                match HOLDERS.contains(&key.as_str()) {
+                match HOLDERS.contains(&key.as_str()) || is_speaker && SPEAKERS_HOLDERS.contains(&key.as_str()) {
                     true => collect_held(member, &path, found),
                     false => collect(member, Some(&path), found),
                 }
@@ -344,6 +485,20 @@ fn collect<'p>(
         Json::String(text) => collect_in_text(text, path, found),
         _ => {}
     }
+}
+
+/// Calls a function with the calls in the metadata of what an agent says, which may hold anything else.
+fn collect_in_metadata(metadata: &Json, path: &ValuePath<'_>, found: &mut impl FnMut(&Object, Option<&ValuePath<'_>>)) {
+    for (key, member) in metadata.as_object().into_iter().flat_map(Object::iter) {
+        if HOLDERS.contains(&key.as_str()) {
+            collect_held(member, &ValuePath::add(Some(path), PathElement::Key(key)), found);
+        }
+    }
+}
+
+/// Whether a text among calls holds one, in whatever notation.
+fn may_print_call(text: &str) -> bool {
+    may_be_json(text) && !matches!(text.trim(), "[]" | "{}") || text.contains('(')
 }
 
 fn may_be_json(text: &str) -> bool {
@@ -382,15 +537,25 @@ fn collect_held(value: &Json, path: &ValuePath<'_>, found: &mut impl FnMut(&Obje
                 let path = ValuePath::add(Some(path), PathElement::Index(index));
                 match item {
                     Json::Object(call) if call_name(call).is_some() => found(call, Some(&path)),
+                    Json::String(text) if may_print_call(text) && lictor_json::parse_str(text).is_err() => {
+                        collect_printed(text, &path, found);
+                    }
                     _ => collect(item, Some(&path), found),
                 }
             }
         }
-        Json::String(text) => {
-            if let Ok(parsed @ (Json::Object(_) | Json::Array(_))) = lictor_json::parse_str(text) {
-                collect_held(&parsed, path, found);
-            }
-        }
+        Json::String(text) => match lictor_json::parse_str(text) {
+            Ok(parsed @ (Json::Object(_) | Json::Array(_))) => collect_held(&parsed, path, found),
+            Ok(_) => {}
+            Err(_) => collect_printed(text, path, found),
+        },
         _ => {}
     }
+}
+
+/// Calls a function with a call that a program printed in its own notation rather than as JSON.
+fn collect_printed(text: &str, path: &ValuePath<'_>, found: &mut impl FnMut(&Object, Option<&ValuePath<'_>>)) {
+    let mut call = Object::new();
+    call.insert("name", find_printed_name(text).unwrap_or("?"));
+    found(&call, Some(path));
 }

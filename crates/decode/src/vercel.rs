@@ -31,7 +31,22 @@ pub(super) fn recognises(value: &Json) -> bool {
 
 fn is_part(value: &Json) -> bool {
     let is_own = |message: &Json| is_model_message(message) || is_ui_message(message);
-    is_own(value) || list_messages(value).is_some_and(|messages| messages.iter().any(is_own))
+    is_own(value)
+        || list_steps(value).is_some()
+        || list_messages(value).is_some_and(|messages| messages.iter().any(is_own))
+}
+
+/// Whether a value is a step of `generateText` or `streamText`: its content, and the messages of all steps so far.
+fn is_step(value: &Json) -> bool {
+    value.text("finishReason").is_some()
+        && value.get("content").is_some_and(|content| content.as_array().is_some())
+        && value.at("response.messages").is_some_and(|messages| messages.as_array().is_some())
+}
+
+/// Returns the steps of a result.
+fn list_steps(value: &Json) -> Option<&[Json]> {
+    let steps = value.get("steps").and_then(Json::as_array)?;
+    (!steps.is_empty() && steps.iter().all(is_step)).then_some(steps)
 }
 
 /// Whether a value is a message with a part that only model messages have, or with calls beside its content.
@@ -67,7 +82,13 @@ fn list_messages(value: &Json) -> Option<&[Json]> {
 
 impl MessageLog for VercelLog {
     fn find_turns(value: &Json) -> Vec<Turn<'_>> {
-        find_exchange(value, find_part)
+        match list_steps(value) {
+            // Each step repeats the messages of those before it.
+            Some(steps) => steps.iter().flat_map(find_part).collect(),
+            // Its request and its response are no exchange: its content is the message, which the response repeats.
+            None if is_step(value) => find_part(value),
+            None => find_exchange(value, find_part),
+        }
     }
 
     fn read_message(message: &Json, reading: &mut Reading) {

@@ -19,6 +19,12 @@ use lictor_json::{Json, Object, Text};
 /// How many levels deep elements may nest: real logs have a list in a list in an event.
 const MAX_DEPTH: usize = 64;
 
+/// The code of a fault for a document that could not be read to its end.
+pub(super) const BROKEN_XML: &str = "xes.broken";
+
+/// The code of a fault for an event without a name, which is a call of an unknown tool.
+pub(super) const NAMELESS_EVENT: &str = "xes.nameless_event";
+
 /// The prefixes of attributes of standard extensions, which describe a call and are no arguments of it.
 const EXTENSION_PREFIXES: [&str; 7] = ["lifecycle:", "org:", "time:", "concept:", "identity:", "cost:", "semantic:"];
 
@@ -151,9 +157,7 @@ impl LogReader<'_> {
         };
         let Some(tool) = take("concept:name") else {
             let message = "an event has no `concept:name`, so its action is unknown".to_owned();
-            return out
-                .faults
-                .push(Fault { line: self.event_line, ..self.record.fault("xes.nameless_event", message) });
+            return out.faults.push(Fault { line: self.event_line, ..self.record.fault(NAMELESS_EVENT, message) });
         };
         let mut event = Event::new(Kind::ToolCall);
         event.tool = Some(tool);
@@ -195,7 +199,7 @@ impl LogReader<'_> {
 
     fn fault(&mut self, place: usize, message: String) -> Fault {
         let line = self.advance_line(place);
-        Fault { file: Arc::clone(&self.record.file), line, column: None, code: "xes.broken", message }
+        Fault { file: Arc::clone(&self.record.file), line, column: None, code: BROKEN_XML, message }
     }
 }
 

@@ -52,7 +52,7 @@ impl ByteSource {
     /// stays.
     pub(super) fn read_block(&mut self, length: usize, buffer: &mut Vec<u8>) -> io::Result<usize> {
         if self.compressed {
-            return Decompressed(self).take(length as u64).read_to_end(buffer);
+            return DecompressedReader(self).take(length as u64).read_to_end(buffer);
         }
         // Readers of the standard library do not clear the buffer before they fill it. One of our own, which counts the
         // bytes, would have each byte cleared.
@@ -68,9 +68,9 @@ impl ByteSource {
 }
 
 /// Reads what comes out of a compressed file, and stops at a limit.
-struct Decompressed<'s>(&'s mut ByteSource);
+struct DecompressedReader<'s>(&'s mut ByteSource);
 
-impl Read for Decompressed<'_> {
+impl Read for DecompressedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let source = &mut *self.0;
         let count = source.content.read(buffer).map_err(|error| match error.kind() {

@@ -3,12 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
+use super::HELD_CALL;
 use super::spare_buffers::ChunkBytes;
 use crate::{DecodedEvents, Decoder, Fault, LogRecord};
 use lictor_event::Source;
 use lictor_json::{self as json, Json, JsonError};
+
+/// The code of a fault for a record that is over the limit. It may hold anything.
+pub(super) const TOO_LONG: &str = "record.too_long";
 
 /// A part of a file that ends where a record ends. It owns its bytes, so that another thread may decode it.
 #[derive(Debug)]
@@ -157,13 +161,14 @@ impl Chunk {
     #[cold]
     fn fault(&self, place: &RecordPlace, error: JsonError) -> Fault {
         let file = Arc::clone(&self.file);
+        let held = if seems_to_hold_call(&self.bytes[place.bytes.clone()]) { HELD_CALL } else { "" };
         if place.ends && error.code == "json.torn" {
-            let message = "the file ends inside this record: its writer is still writing, or crashed".to_owned();
+            let message = format!("the file ends inside this record: its writer is still writing, or crashed{held}");
             return Fault { file, line: place.line, column: None, code: "torn_tail", message };
         }
         let message = match advise(error.code) {
-            "" => error.message,
-            advice => format!("{}; {advice}", error.message),
+            "" => error.message + held,
+            advice => format!("{}; {advice}{held}", error.message),
         };
         let (mut line, mut column) = (place.line, None);
         if place.column > 0 {
@@ -252,11 +257,39 @@ impl LogRecords<'_> {
     }
 }
 
+/// Whether the text of a record that could not be parsed has members that a call has, or a text with JSON that has them.
+fn seems_to_hold_call(bytes: &[u8]) -> bool {
+    const SIGNS: [&str; 17] = [
+        "tool_calls",
+        "toolCalls",
+        "tool_call",
+        "tool-call",
+        "tool_use",
+        "toolUse",
+        "function_call",
+        "functionCall",
+        "toolInvocations",
+        "tool_input",
+        "toolName",
+        "arguments",
+        "tools/call",
+        "handoff",
+        "execute_tool",
+        "gen_ai.tool.name",
+        "gen_ai.tool.call.arguments",
+    ];
+    SIGNS.iter().any(|sign| {
+        let ends = memmem::find_iter(bytes, sign).map(|place| (place, &bytes[place + sign.len()..]));
+        let mut quoted = ends.filter(|(place, _)| bytes[..*place].ends_with(b"\""));
+        quoted.any(|(_, rest)| rest.first().is_none_or(|next| matches!(next, b'"' | b'\\')))
+    })
+}
+
 /// Returns the fault of a record that is over the limit.
 pub(super) fn too_long_fault(file: &Arc<str>, line: u32, limit: usize) -> Fault {
     let message =
         format!("the record is over the limit of {limit} bytes and was skipped; raise the limit or split the record");
-    Fault { file: Arc::clone(file), line, column: None, code: "record.too_long", message }
+    Fault { file: Arc::clone(file), line, column: None, code: TOO_LONG, message }
 }
 
 /// Returns how to correct a mistake in JSON; empty where the message says enough.

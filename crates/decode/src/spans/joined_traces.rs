@@ -61,7 +61,7 @@ pub(super) fn join_traces(spans: &mut [Span]) -> Option<Fault> {
             span.session = Some(first);
         }
     }
-    joiner.take_fault()
+    joiner.take_fault().or_else(|| joiner.conversations.take_fault())
 }
 
 impl TraceJoiner {

@@ -7,12 +7,17 @@
 )]
 
 mod damage;
+mod deliveries;
 mod frameworks;
 mod golden;
 mod histories;
+mod mixed_sessions;
 mod not_logs;
 mod sessions;
 mod shared;
+mod shuffled;
+mod stored_rows;
 mod times;
 mod unread_calls;
+mod windows;
 mod wrappers;

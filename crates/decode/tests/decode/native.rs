@@ -316,6 +316,8 @@ fn any_event() -> impl Strategy<Value = Event> {
         let (args, result, text, failed, to) = what;
         let (purposes, categories, subjects, labels, answers, facts, more) = about;
         let tool = if kind == "tool_call" { tool.or_else(|| Some("t".into())) } else { tool };
+        // A consent that failed, or whose words say no, is a fault.
+        let (result, text, failed) = if kind == "consent" { (None, None, false) } else { (result, text, failed) };
         let source = Source { file: "log".into(), line: 7, record: 6 };
         Event {
             kind: Kind::named(kind),

@@ -288,3 +288,30 @@ fn framework_record_alone_keeps_its_events() {
         }
     }
 }
+
+/// The steps of the Vercel AI SDK hold their messages twice, and those of earlier steps again.
+#[test]
+fn vercel_steps_make_each_event_once() {
+    let call = r#"{"type":"tool-call","toolCallId":"c1","toolName":"pay","input":{}}"#;
+    let answer =
+        |output: &str| format!(r#"{{"type":"tool-result","toolCallId":"c1","toolName":"pay","output":{output}}}"#);
+    let said = r#"{"type":"text","text":"done"}"#;
+    let value = answer(r#"{"type":"text","value":"ok"}"#);
+    let first = format!(r#"{{"role":"assistant","content":[{call}]}},{{"role":"tool","content":[{value}]}}"#);
+    let both = format!(r#"{first},{{"role":"assistant","content":[{said}]}}"#);
+    let step = |content: &str, messages: &str| {
+        format!(
+            r#"{{"stepNumber":0,"content":[{content}],"finishReason":"stop","request":{{}},"response":{{"id":"r","messages":[{messages}]}}}}"#
+        )
+    };
+    let steps = [step(&format!("{call},{}", answer("\"ok\"")), &first), step(said, &both)];
+    let result = format!(r#"{{"steps":[{}],"totalUsage":{{}}}}"#, steps.join(","));
+    for lines in [vec![&*steps[0], &*steps[1]], vec![&*result]] {
+        let values: Vec<_> = lines.iter().map(|line| lictor_json::parse_str(line).unwrap()).collect();
+        assert_eq!(Format::detect(&values), Some(Format::Vercel));
+        let decoded = crate::reader::decode_lines(Format::Vercel.decoder(), &lines);
+        let kinds: Vec<_> = decoded.events.iter().map(|event| event.kind.name()).collect();
+        assert_eq!(kinds, ["tool_call", "tool_result", "assistant_message"], "{lines:?}");
+        assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+    }
+}

@@ -3,7 +3,7 @@
 use lictor_decode::input::{Input, InputLimits, detect};
 
 /// Kinds of files that are no agent log, in a few lines each.
-const NOT_LOGS: [(&str, &str); 33] = [
+const NOT_LOGS: [(&str, &str); 35] = [
     ("questions.jsonl", "{\"query\":\"Who?\",\"reference\":\"Ann\"}\n{\"query\":\"Where?\",\"reference\":\"Rome\"}\n"),
     ("webhooks.jsonl", "{\"event\":\"on_payment\",\"data\":{\"amount\":3},\"id\":\"1\"}\n"),
     ("customers.csv", "id,name,city\n1,Ann,Berlin\n2,Bob,Rome\n"),
@@ -42,6 +42,8 @@ const NOT_LOGS: [(&str, &str); 33] = [
     ("chart.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"1\"/></svg>\n"),
     ("people.json", "[{\"name\":\"Ann\",\"role\":\"admin\"},{\"name\":\"Bob\",\"role\":\"user\"}]\n"),
     ("numbers.json", "[1,2,3]\n"),
+    ("routes.jsonl", "[\"GET\",\"POST\",\"x0\"]\n[\"GET\",\"POST\",\"x1\"]\n"),
+    ("chat.jsonl", "{\"kind\":\"message\",\"session\":\"s\",\"role\":\"user\",\"text\":\"yes\"}\n"),
     ("mail.eml", "From: ann@example.org\nTo: bob@example.org\nSubject: hello\n\nHow are you?\n"),
 ];
 

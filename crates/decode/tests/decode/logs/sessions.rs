@@ -189,6 +189,8 @@ fn system_reminder_begins_no_conversation() {
     let (instructions, question) = (line("system", "You are a coding agent."), line("user", "Fix the test"));
     let (answer, next) = (line("assistant", "Done."), line("user", "Now the other one"));
     let tool = r#"{"role":"tool","tool_call_id":"c","content":"ok"}"#.to_owned();
+    let function = r#"{"name":"test","arguments":"{}"}"#;
+    let call = format!(r#"{{"role":"assistant","tool_calls":[{{"id":"c","type":"function","function":{function}}}]}}"#);
     for reminder in [
         "<system-reminder>Your todo list is empty.</system-reminder>",
         "The user opened src/lib.rs in the editor.",
@@ -198,7 +200,7 @@ fn system_reminder_begins_no_conversation() {
         let logs = [
             vec![&instructions, &question, &answer, &reminder, &next, &answer, &reminder, &next, &answer],
             vec![&question, &answer, &reminder, &next, &answer, &reminder, &next, &answer],
-            vec![&instructions, &question, &tool, &instructions, &answer, &next, &answer],
+            vec![&instructions, &question, &call, &tool, &instructions, &answer, &next, &answer],
         ];
         for log in logs {
             let lines: Vec<&str> = log.iter().map(|line| line.as_str()).collect();

@@ -1,0 +1,137 @@
+//! Faults of logs whose sessions may be several: members that split them, and different users.
+
+use lictor_decode::{DecodedEvents, Format};
+
+use crate::reader::decode_lines;
+
+const MIXED: &str = "decode.mixed_sessions";
+
+/// Messages of a user and of the agent in turn, each with a member.
+fn messages(members: &[&str]) -> Vec<String> {
+    let roles = ["user", "assistant"].iter().cycle();
+    let lines = members.iter().zip(roles);
+    lines.map(|(member, role)| format!(r#"{{{member},"role":"{role}","content":"yes"}}"#)).collect()
+}
+
+fn decode(session_key: Option<&str>, lines: &[String]) -> DecodedEvents {
+    let decoder = match session_key {
+        Some(key) => Format::OpenaiChat.decoder_by_session_key(key),
+        None => Format::OpenaiChat.decoder(),
+    };
+    decode_lines(decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn codes(decoded: &DecodedEvents) -> Vec<(&str, u32)> {
+    decoded.faults.iter().map(|fault| (fault.code, fault.line)).collect()
+}
+
+#[test]
+fn conversation_names_of_any_spelling_separate_sessions() {
+    for key in ["conv_id", "sessionUuid", "session_uuid", "conversation_uuid", "conversation_key", "x-session-id"] {
+        let member = |value: &str| format!(r#""{key}":"{value}""#);
+        let (a, b) = (member("a"), member("b"));
+        let decoded = decode(None, &messages(&[&a, &a, &b, &a]));
+        let sessions: Vec<_> = decoded.events.iter().map(|event| event.session.as_deref().unwrap_or("-")).collect();
+        assert_eq!(sessions, ["a", "a", "b", "a"], "{key}");
+        assert!(decoded.faults.is_empty(), "{key}: {:?}", decoded.faults);
+    }
+    let nested = [r#""context":{"conversationId":"a"}"#, r#""context":{"conversationId":"b"}"#];
+    let decoded = decode(None, &messages(&nested));
+    assert_eq!(decoded.events[1].session.as_deref(), Some("b"));
+}
+
+#[test]
+fn identifier_that_splits_messages_is_a_fault() {
+    for key in [
+        "ticket_id",
+        "ticket",
+        "case_id",
+        "call_id",
+        "call_sid",
+        "sid",
+        "cid",
+        "interaction_id",
+        "contact_id",
+        "visitor_id",
+        "thread",
+        "chat",
+        "room_id",
+        "channel_id",
+        "run_id",
+        "trace_id",
+        "request_id",
+        "correlation_id",
+        "client_id",
+        "account_id",
+        "id",
+    ] {
+        let member = |value: &str| format!(r#""{key}":"{value}""#);
+        let (a, b) = (member("a"), member("b"));
+        let lines = messages(&[&a, &a, &b, &b, &a]);
+        let decoded = decode(None, &lines);
+        assert_eq!(codes(&decoded), [(MIXED, 1)], "{key}: {:?}", decoded.faults);
+        let said = &decoded.faults[0].message;
+        assert!(said.contains(&format!("`{key}` has 2 values")) && said.contains("--session-key "), "{said}");
+        assert!(decode(Some(key), &lines).faults.is_empty(), "{key}");
+    }
+    let nested = [r#""source":{"ticketNo":1}"#, r#""source":{"ticketNo":1}"#, r#""source":{"ticketNo":2}"#];
+    let decoded = decode(None, &messages(&nested));
+    assert!(decoded.faults[0].message.contains("`source.ticketNo` has 2 values"), "{:?}", decoded.faults);
+}
+
+#[test]
+fn identifiers_that_split_nothing_are_no_fault() {
+    let distinct: Vec<String> = (0..6).map(|number| format!(r#""id":"m{number}","request_id":"r{number}""#)).collect();
+    let twice = [r#""ticket_id":"t""#; 4];
+    let others = [r#""message_id":"a","status_id":1"#, r#""message_id":"a","status_id":1"#, r#""message_id":"b""#];
+    let of_agent = [r#""x":1"#, r#""run_id":"a""#, r#""x":1"#, r#""run_id":"a""#, r#""x":1"#, r#""run_id":"b""#];
+    let named = [
+        r#""session_id":"s","ticket_id":"a""#,
+        r#""session_id":"s","ticket_id":"a""#,
+        r#""session_id":"s","ticket_id":"b""#,
+    ];
+    let distinct: Vec<&str> = distinct.iter().map(String::as_str).collect();
+    for members in [&distinct[..], &twice, &others, &of_agent, &named] {
+        let decoded = decode(None, &messages(members));
+        assert!(decoded.faults.is_empty(), "{members:?}: {:?}", decoded.faults);
+    }
+}
+
+#[test]
+fn different_users_in_one_session_are_a_fault() {
+    for key in ["user_id", "user", "userId", "user_email", "customer_id"] {
+        let member = |session: u8, user: &str| format!(r#""session_id":{session},"{key}":"{user}""#);
+        let (ann, bob, other) = (member(1, "ann"), member(1, "bob"), member(2, "bob"));
+        for lines in [[&ann, &ann, &bob, &ann], [&ann, &ann, &ann, &bob]] {
+            let lines = messages(&lines.map(String::as_str));
+            let decoded = decode(None, &lines);
+            assert_eq!(decoded.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), [MIXED], "{key}");
+            assert!(decoded.faults[0].message.contains(&format!("`{key}`")), "{:?}", decoded.faults);
+            assert!(decode(Some("session_id"), &lines).faults.is_empty());
+        }
+        let lines = messages(&[&ann, &ann, &other, &other]);
+        assert!(decode(None, &lines).faults.is_empty(), "{key}");
+        // The agent has a name of its own.
+        let lines = messages(&[&ann, &bob, &ann, &bob]);
+        assert!(decode(None, &lines).faults.is_empty(), "{key}");
+    }
+}
+
+#[test]
+fn finer_session_member_is_a_fault() {
+    let member = |session: &str, other: &str| format!(r#""session_id":"{session}","conversation_id":"{other}""#);
+    let (a, b, c) = (member("s", "a"), member("s", "b"), member("t", "a"));
+    let lines = messages(&[&a, &a, &b, &b]);
+    let decoded = decode(None, &lines);
+    assert_eq!(codes(&decoded), [(MIXED, 3)], "{:?}", decoded.faults);
+    assert!(decoded.faults[0].message.ends_with("--session-key conversation_id"), "{:?}", decoded.faults);
+    for key in ["session_id", "conversation_id"] {
+        assert!(decode(Some(key), &lines).faults.is_empty(), "{key}");
+    }
+    // The session is the finer one, or the other one names single messages.
+    let (d, e) = (member("s", "d"), member("s", "e"));
+    for members in [[&a, &a, &c, &c], [&a, &b, &d, &e]] {
+        let decoded = decode(None, &messages(&members.map(String::as_str)));
+        assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
+    }
+}
