@@ -1,6 +1,6 @@
-//! Whether a reply is a whole answer: the model ended it by itself, and it says or calls something.
+//! Whether a reply is a whole answer: the model ended it by itself, refuses nothing, and says or calls something.
 //!
-//! A reply that was cut short, filtered or is empty violates nothing, so it would win any comparison of risks; and it is of
+//! A reply that was cut short, filtered, is a refusal or is empty violates nothing, so it would win any comparison of risks; and it is of
 //! no use to the client.
 
 use lictor_event::{Event, Kind};
@@ -23,7 +23,7 @@ impl Reply {
         self.choices() == choices && (0..choices).all(says) && is_whole
     }
 
-    /// Whether the bytes of a stream say that it was cut short.
+    /// Whether the bytes of a stream say that it was cut short, or refuse to answer.
     pub fn is_stream_cut_short<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> bool {
         let mut framer = SseFramer::default();
         pieces.into_iter().flat_map(|piece| framer.push(piece)).any(|frame| {
@@ -39,23 +39,40 @@ pub fn says_something(event: &Event) -> bool {
     event.kind == Kind::ToolCall || is_said
 }
 
-/// Whether a reply, or an event of a stream, names an end that the model did not choose. Where none is named, there is
-/// none.
+/// Whether a reply, or an event of a stream, names an end that the model did not choose, or refuses to answer. Where no end
+/// is named, there is none.
 fn is_cut_short(api: Api, payload: &Json) -> bool {
     match api {
         Api::Chat => {
             let mut choices = payload.get("choices").and_then(Json::as_array).unwrap_or_default().iter();
-            choices.any(|choice| is_other_than(choice.text("finish_reason"), &["stop", "tool_calls", "function_call"]))
+            choices.any(|choice| {
+                is_other_than(choice.text("finish_reason"), &["stop", "tool_calls", "function_call"])
+                    || ["message", "delta"].iter().filter_map(|key| choice.get(key)).any(is_refusal)
+            })
         }
         Api::Messages => {
             let reason = payload.text("stop_reason").or_else(|| payload.get("delta")?.text("stop_reason"));
             is_other_than(reason, &["end_turn", "tool_use", "stop_sequence"])
         }
         Api::Responses => match payload.text("type") {
-            Some(kind) => matches!(kind, "response.incomplete" | "response.failed" | "response.cancelled" | "error"),
-            None => is_other_than(payload.text("status"), &["completed"]),
+            Some(kind) => {
+                let is_bad_end =
+                    matches!(kind, "response.incomplete" | "response.failed" | "response.cancelled" | "error");
+                is_bad_end || kind.starts_with("response.refusal.")
+            }
+            None => {
+                let items = payload.get("output").and_then(Json::as_array).unwrap_or_default();
+                is_other_than(payload.text("status"), &["completed"]) || items.iter().any(is_refusal)
+            }
         },
     }
+}
+
+/// Whether a message refuses to answer: beside its content, or as a part of it.
+fn is_refusal(message: &Json) -> bool {
+    let says = |value: &Json| value.text("refusal").is_some_and(|text| !text.is_empty());
+    let parts = message.get("content").and_then(Json::as_array).unwrap_or_default();
+    says(message) || parts.iter().any(|part| part.text("type") == Some("refusal") || says(part))
 }
 
 fn is_other_than(word: Option<&str>, known: &[&str]) -> bool {
@@ -85,11 +102,16 @@ mod tests {
         };
         let text = r#"[{"type":"text","text":"Done."}]"#;
         let item = r#"[{"type":"message","id":"i","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Done.","annotations":[]}]}]"#;
+        let refused = r#"[{"type":"message","id":"i","role":"assistant","status":"completed","content":[{"type":"refusal","refusal":"No."}]}]"#;
         let cases = [
             (Api::Chat, chat(r#"{"role":"assistant","content":"Done."}"#, "stop"), true),
             (Api::Chat, chat(r#"{"role":"assistant","content":"I wi"}"#, "length"), false),
             (Api::Chat, chat(r#"{"role":"assistant","content":" "}"#, "stop"), false),
             (Api::Chat, chat(r#"{"role":"assistant","content":null}"#, "content_filter"), false),
+            (Api::Chat, chat(r#"{"role":"assistant","content":null,"refusal":"No."}"#, "stop"), false),
+            (Api::Chat, chat(r#"{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}"#, "stop"), false),
+            (Api::Chat, chat(r#"{"role":"assistant","content":"Done.","refusal":null}"#, "stop"), true),
+            (Api::Responses, responses(refused, "completed"), false),
             (Api::Messages, messages(text, "end_turn"), true),
             (Api::Messages, messages(text, "max_tokens"), false),
             (Api::Messages, messages("[]", "end_turn"), false),
@@ -106,7 +128,9 @@ mod tests {
 
     #[test]
     fn cut_streams_are_told_by_their_events() {
-        let cases: [(Api, &[u8], bool); 4] = [
+        let cases: [(Api, &[u8], bool); 6] = [
+            (Api::Chat, b"data: {\"choices\":[{\"index\":0,\"delta\":{\"refusal\":\"No\"}}]}\n\n", true),
+            (Api::Responses, b"data: {\"type\":\"response.refusal.delta\",\"delta\":\"No\"}\n\n", true),
             (Api::Chat, b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n", false),
             (Api::Chat, b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n", true),
             (Api::Messages, b"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"pause_turn\"}}\n\n", true),

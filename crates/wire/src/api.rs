@@ -47,10 +47,16 @@ impl Api {
         }
     }
 
-    /// Returns what a request is about. The query does not count, and services may put a prefix before the path.
+    /// Returns what a request is about. The query does not count, and services may put a prefix before the path. It talks
+    /// to a model if any reading of the prefix says so.
     pub fn route(method: &str, path: &str) -> Route {
+        let find = |path: &RequestPath<'_>| {
+            Api::ALL.into_iter().find_map(|api| Some((api, api.interface().route(method, path)?)))
+        };
         let path = RequestPath::new(path);
-        let found = Api::ALL.into_iter().find_map(|api| Some((api, api.interface().route(method, &path)?)));
+        // With two `/v1`, a service may take either for the one before its own path.
+        let found = find(&path)
+            .or_else(|| find(&path.with_longest_prefix()).filter(|(_, traffic)| *traffic != Traffic::Harmless));
         match found {
             Some((api, Traffic::Conversation)) => Route::Judged(api),
             Some((api, Traffic::Count)) => Route::Counted(api),

@@ -1,4 +1,5 @@
-//! The fields of replies: which members each object may have, and of which types.
+//! The fields of replies: which members each object may have, and of which types. An event of a stream has the members
+//! of its kind only: a whole message in an event that only ends one would be read by some clients, and judged by none.
 //!
 //! Clients differ in what they read: some ignore the case of names, some take a list where a text is expected, some show
 //! fields that no documentation has. So a client gets the members of the interface's table, in the types of the table,
@@ -93,7 +94,15 @@ pub(crate) struct FieldTable {
 struct ObjectFields {
     name: &'static str,
     /// Sorted by length and name: most names differ in length from the one that is looked for.
-    members: Vec<(&'static str, Vec<FieldType>)>,
+    members: Vec<(&'static str, Member)>,
+}
+
+/// A member of an object, by the kinds of the object that have it.
+#[derive(Debug)]
+struct Member {
+    types: Vec<FieldType>,
+    /// The values of `type` in the objects that have it; none if all have it.
+    kinds: Vec<&'static str>,
 }
 
 /// The place of an object in its table.
@@ -152,23 +161,26 @@ impl FieldTable {
         let fields = lines.filter_map(|line| {
             let mut words = line.split_whitespace();
             let (object, member) = words.next()?.split_once('.')?;
-            Some((object, member, words.next().unwrap_or_default()))
+            let types = words.next().unwrap_or_default();
+            let kinds = words.next().filter(|word| *word == "in").and(words.next());
+            Some((object, member, types, kinds))
         });
-        let fields: Vec<(&'static str, &'static str, &'static str)> = fields.collect();
+        let fields: Vec<(&'static str, &'static str, &'static str, Option<&'static str>)> = fields.collect();
         let mut objects: Vec<ObjectFields> = Vec::new();
         for (name, ..) in &fields {
             if find_object(&objects, name).is_none() {
                 objects.push(ObjectFields { name, members: Vec::new() });
             }
         }
-        for (name, member, types) in &fields {
+        for (name, member, types, kinds) in &fields {
             let types = types.split('|').map(|text| FieldType::parse(text, &objects)).collect();
+            let kinds = kinds.map(|kinds| kinds.split(',').collect()).unwrap_or_default();
             if let Some(ObjectPlace(place)) = find_object(&objects, name) {
-                objects[place].members.push((member, types));
+                objects[place].members.push((member, Member { types, kinds }));
             }
         }
         objects.iter_mut().for_each(|fields| fields.members.sort_unstable_by_key(|(name, _)| (name.len(), *name)));
-        let names = fields.iter().map(|(_, member, _)| fold_case(member)).collect();
+        let names = fields.iter().map(|(_, member, ..)| fold_case(member)).collect();
         FieldTable { objects, names }
     }
 
@@ -202,10 +214,23 @@ impl FieldTable {
 }
 
 impl ObjectFields {
-    fn find(&self, key: &str) -> Option<&[FieldType]> {
-        let order = |(name, _): &(&str, Vec<FieldType>)| name.len().cmp(&key.len()).then_with(|| (*name).cmp(key));
-        let place = self.members.binary_search_by(order).ok()?;
-        Some(&self.members[place].1)
+    /// Returns the types of a member of an object of this kind.
+    fn find(&self, key: &str, kind: &str) -> Option<&[FieldType]> {
+        let order = |(name, _): &(&str, Member)| name.len().cmp(&key.len()).then_with(|| (*name).cmp(key));
+        let start = self.members.partition_point(|member| order(member).is_lt());
+        let named = self.members[start..].iter().take_while(|member| order(member).is_eq());
+        named.map(|(_, member)| member).find(|member| member.is_in(kind)).map(|member| member.types.as_slice())
+    }
+}
+
+impl Member {
+    /// Whether objects of a kind have it. A `*` stands for any letters.
+    fn is_in(&self, kind: &str) -> bool {
+        let fits = |wanted: &&str| match wanted.split_once('*') {
+            None => *wanted == kind,
+            Some((start, end)) => kind.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
+        };
+        self.kinds.is_empty() || self.kinds.iter().any(fits)
     }
 }
 
@@ -244,9 +269,10 @@ impl Check<'_> {
         let table = self.table;
         let fields = &table.objects[place];
         let name = fields.name;
+        let kind = object.get("type").and_then(Json::as_str).unwrap_or_default();
         for (key, value) in object.iter() {
             self.path.push(JsonStep::Key(key.clone()));
-            match fields.find(key) {
+            match fields.find(key, kind) {
                 // It carries nothing.
                 _ if value.is_null() => {}
                 // A summary of the conversation, which the client shows or sends back.
@@ -442,10 +468,14 @@ mod tests {
             let mut places = HashSet::new();
             for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
                 let fields = line.split(':').next().unwrap_or_default();
-                let [place, types] = fields.split_whitespace().collect::<Vec<_>>()[..] else {
-                    panic!("{api:?}: {line}")
+                let (place, types, kinds) = match fields.split_whitespace().collect::<Vec<_>>()[..] {
+                    [place, types] => (place, types, ""),
+                    [place, types, "in", kinds] => (place, types, kinds),
+                    _ => panic!("{api:?}: {line}"),
                 };
-                assert!(place.contains('.') && places.insert(place), "{api:?}: {line}");
+                for kind in kinds.split(',') {
+                    assert!(place.contains('.') && places.insert((place, kind)), "{api:?}: {line}");
+                }
                 for one in types.split('|') {
                     let object = one.trim_matches(['{', '}', '[', ']', '<', '>']);
                     let is_words = one.starts_with('<') && super::find_words(object).is_some();

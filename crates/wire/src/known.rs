@@ -21,10 +21,8 @@ const BLOCK_TYPES: [&str; 13] = [
     "refusal",
 ];
 
-/// What a block of text does not have, and other blocks do; the same for calls, and for results of tools.
-const TEXT_LACKS: [&str; 5] = ["content", "input", "thinking", "data", "name"];
-const CALL_LACKS: [&str; 5] = ["text", "refusal", "content", "thinking", "data"];
-const RESULT_LACKS: [&str; 5] = ["text", "refusal", "input", "thinking", "data"];
+/// The members of blocks that hold content. Each type of block has some of them.
+const CONTENT_MEMBERS: [&str; 8] = ["text", "refusal", "content", "input", "thinking", "data", "name", "tools"];
 
 /// Whether the type of a content block in a reply is known.
 pub(crate) fn is_block_type(name: &str) -> bool {
@@ -80,14 +78,22 @@ pub(crate) fn check_texts(parts: &[Json]) -> Result<(), WireRefusal> {
 
 /// Whether a block has content that belongs to blocks of other types.
 fn has_other_content(block: &Json) -> bool {
-    let lacks = match block.text("type") {
-        Some("text") => TEXT_LACKS,
-        Some(name) if name.ends_with("tool_use") => CALL_LACKS,
-        Some(name) if name.ends_with("_tool_result") => RESULT_LACKS,
+    let own: &[&str] = match block.text("type") {
+        Some("text" | "refusal") => &["text", "refusal"],
+        Some("thinking") => &["thinking"],
+        Some("redacted_thinking") => &["data"],
+        Some("reasoning") => &["thinking", "content", "data"],
+        Some("compaction" | "fallback") => &["content"],
+        Some("mcp_tool_listing") => &["name", "content", "tools"],
+        Some("container_upload" | "reference") => &[],
+        Some(name) if name.ends_with("tool_use") => &["name", "input"],
+        Some(name) if name.ends_with("_tool_result") => &["name", "content"],
+        // It is refused by its type.
         _ => return false,
     };
     let is_empty = |value: &Json| matches!(value, Json::Null) || value.as_str().is_some_and(str::is_empty);
-    lacks.iter().any(|key| block.get(key).is_some_and(|value| !is_empty(value)))
+    let mut others = CONTENT_MEMBERS.iter().filter(|key| !own.contains(key));
+    others.any(|key| block.get(key).is_some_and(|value| !is_empty(value)))
 }
 
 /// Whether all clients read the same arguments of a call's block. Some parse a text once more, others do not; a text that

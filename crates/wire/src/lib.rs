@@ -31,8 +31,8 @@
 //!
 //! - A message without changes is forwarded byte for byte. A change replaces values within the JSON text; all other bytes
 //!   stay as they were.
-//! - A client gets only fields that the tables under `fields/` name, in the types they name; see [`UnknownFields`]. So
-//!   clients that ignore case, or read fields of their own, read what was judged.
+//! - A client gets only fields that the tables under `fields/` name, in the types and the kinds of events they name; see
+//!   [`UnknownFields`]. So clients that ignore case, or read fields of their own, read what was judged.
 //! - No byte of a call is sent before its ruling, wherever the stream is cut, and no byte of a denied call is ever sent.
 //! - A reply gives the same events whether it is streamed or whole, in pieces of any size. The decoders of logs read the
 //!   same events.

@@ -1,12 +1,15 @@
 //! The terms that a request sets for its reply: which tools must or must not be called, how many at once, and the form of
 //! its text. A model that ignores them gives a reply that the client cannot use.
 
+mod schema;
+
 use lictor_event::{Arguments, Event, Kind};
 use lictor_json::{self as json, Json, Text};
 
 use crate::api::Api;
 use crate::quoted::QUOTED;
 use crate::segment::EXECUTED_BY;
+use schema::fits;
 
 /// The terms that a request sets for its reply.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +22,12 @@ pub struct ReplyTerms {
     is_single: bool,
     /// Whether the text must be JSON.
     wants_json: bool,
+    /// The schema that the text must fit, if the vendor promises that it does.
+    text_schema: Option<Json>,
+    /// The tools whose arguments the vendor promises to fit a schema.
+    strict_tools: Vec<(Text, Json)>,
+    /// Whether a call without arguments may have none at all: a stream of Messages leaves them out.
+    may_lack_arguments: bool,
 }
 
 impl ReplyTerms {
@@ -31,6 +40,9 @@ impl ReplyTerms {
         terms.is_single = is_set(body.get("parallel_tool_calls"), false)
             || is_set(body.at("tool_choice.disable_parallel_tool_use"), true);
         terms.wants_json = api.interface().wants_structure(&body);
+        terms.text_schema = read_text_schema(api, &body);
+        terms.strict_tools = read_strict_tools(api, &body);
+        terms.may_lack_arguments = api == Api::Messages;
         terms
     }
 
@@ -77,17 +89,57 @@ impl ReplyTerms {
         let is_object = |call: &&&Event| match &call.args {
             None => true,
             Some(Arguments::Value(value)) => value.as_object().is_some(),
-            // A tool without parameters.
-            Some(Arguments::Unparsed(text)) => text.trim().is_empty(),
+            Some(Arguments::Unparsed(text)) => self.may_lack_arguments && text.trim().is_empty(),
+        };
+        let is_fitting = |call: &&&Event| {
+            let strict = self.strict_tools.iter().find(|(name, _)| Some(name) == call.tool.as_ref());
+            strict.is_none_or(|(_, schema)| match &call.args {
+                Some(Arguments::Value(value)) => fits(value, schema),
+                _ => fits(&Json::Object(json::Object::new()), schema),
+            })
+        };
+        let is_repeated = |place: usize, call: &Event| {
+            call.id.is_some() && calls[..place].iter().any(|earlier| earlier.id == call.id)
         };
         let said =
             events.iter().filter(|event| event.kind == Kind::AssistantMessage && event.more.get(QUOTED).is_none());
         let said: String = said.filter_map(|event| event.text.as_deref()).collect();
-        calls.iter().all(|call| is_allowed(call) && is_object(call))
+        let read = || json::parse_str(said.trim()).ok();
+        let is_text_met = || match &self.text_schema {
+            Some(schema) => read().is_some_and(|value| fits(&value, schema)),
+            None => !self.wants_json || read().is_some(),
+        };
+        let is_good = |(place, call): (usize, &&&Event)| {
+            is_allowed(call) && is_object(call) && is_fitting(call) && !is_repeated(place, call)
+        };
+        calls.iter().enumerate().all(is_good)
             && !(self.needs_call && calls.is_empty())
             && !(self.is_single && calls.len() > 1)
-            && (!self.wants_json || !calls.is_empty() || json::parse_str(said.trim()).is_ok())
+            && (!calls.is_empty() || is_text_met())
     }
+}
+
+/// Returns the schema that a text must fit; none if the vendor does not promise that it does.
+fn read_text_schema(api: Api, body: &Json) -> Option<Json> {
+    let is_strict = |format: &Json| format.get("strict").and_then(Json::as_bool) == Some(true);
+    let formats = match api {
+        Api::Chat => [body.at("response_format.json_schema").filter(|format| is_strict(format)), None],
+        Api::Responses => [body.at("text.format").filter(|format| is_strict(format)), None],
+        Api::Messages => [body.get("output_format"), body.at("output_config.format")],
+    };
+    formats.into_iter().flatten().find_map(|format| format.get("schema")).cloned()
+}
+
+/// Returns the tools whose arguments must fit their schemas.
+fn read_strict_tools(api: Api, body: &Json) -> Vec<(Text, Json)> {
+    let tools = body.get("tools").and_then(Json::as_array).unwrap_or_default();
+    let read = |tool: &Json| {
+        let tool = if api == Api::Chat { tool.get("function")? } else { tool };
+        let schema = tool.get(if api == Api::Messages { "input_schema" } else { "parameters" })?;
+        let is_strict = tool.get("strict").and_then(Json::as_bool) == Some(true);
+        is_strict.then(|| Some((tool.text("name")?.into(), schema.clone()))).flatten()
+    };
+    tools.iter().filter_map(read).collect()
 }
 
 #[cfg(test)]
@@ -99,6 +151,10 @@ mod tests {
         Event { tool: Some(tool.into()), args: Some(args), ..Event::new(Kind::ToolCall) }
     }
 
+    fn named(id: &str, event: Event) -> Event {
+        Event { id: Some(id.into()), ..event }
+    }
+
     fn text(text: &str) -> Event {
         Event { text: Some(text.into()), ..Event::new(Kind::AssistantMessage) }
     }
@@ -106,11 +162,29 @@ mod tests {
     #[test]
     fn reply_terms_are_read_and_checked() {
         let both = || vec![call("a", "{}"), call("b", "{}")];
+        let strict_tool = r#"{"tools":[{"type":"function","function":{"name":"a","strict":true,"parameters":
+            {"type":"object","properties":{"db":{"enum":["x"]}},"required":["db"]}}}]}"#;
+        let strict_text = r#"{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":
+            {"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}}}}"#;
+        let strict_format = r#"{"text":{"format":{"type":"json_schema","name":"n","strict":true,"schema":
+            {"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}}}}"#;
         let cases: Vec<(Api, &str, Vec<Event>, bool)> = vec![
             (Api::Chat, "{}", both(), true),
             (Api::Chat, "{}", vec![call("a", "{bad")], false),
             (Api::Chat, "{}", vec![call("a", "7")], false),
-            (Api::Chat, "{}", vec![call("a", "")], true),
+            (Api::Chat, "{}", vec![call("a", "")], false),
+            (Api::Messages, "{}", vec![call("a", "")], true),
+            (Api::Chat, "{}", vec![named("1", call("a", "{}")), named("1", call("b", "{}"))], false),
+            (Api::Chat, "{}", vec![named("1", call("a", "{}")), named("2", call("b", "{}"))], true),
+            (Api::Chat, strict_tool, vec![call("a", "{}")], false),
+            (Api::Chat, strict_tool, vec![call("a", r#"{"db":"z"}"#)], false),
+            (Api::Chat, strict_tool, vec![call("a", r#"{"db":"x"}"#)], true),
+            (Api::Chat, strict_tool, vec![call("b", "{}")], true),
+            (Api::Chat, strict_text, vec![text(r#"{"y":1}"#)], false),
+            (Api::Chat, strict_text, vec![text(r#"{"x":"1"}"#)], false),
+            (Api::Chat, strict_text, vec![text(r#"{"x":1}"#)], true),
+            (Api::Responses, strict_format, vec![text("{}")], false),
+            (Api::Responses, strict_format, vec![text(r#"{"x":1}"#)], true),
             (Api::Chat, r#"{"tool_choice":{"type":"function","function":{"name":"a"}}}"#, vec![call("a", "{}")], true),
             (Api::Chat, r#"{"tool_choice":{"type":"function","function":{"name":"a"}}}"#, vec![call("b", "{}")], false),
             (Api::Chat, r#"{"tool_choice":{"type":"function","function":{"name":"a"}}}"#, vec![text("no")], false),

@@ -32,6 +32,14 @@ impl<'a> RequestPath<'a> {
         RequestPath { names, start }
     }
 
+    /// Returns the path as a service reads it that takes everything up to the last `/v1` for the prefix.
+    pub(crate) fn with_longest_prefix(mut self) -> RequestPath<'a> {
+        if let Some(place) = self.names.iter().rposition(|name| *name == "v1") {
+            self.start = place + 1;
+        }
+        self
+    }
+
     /// Returns the names after the prefix.
     pub(crate) fn own_names(&self) -> &[&'a str] {
         self.names.get(self.start..).unwrap_or_default()

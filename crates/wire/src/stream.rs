@@ -2,8 +2,8 @@
 //!
 //! The interface reads each frame and the frame waits in a queue. A frame is released when everything in it may be: its
 //! text when it is not held back any more, its calls when they were ruled on. Frames stay in their order, and a frame
-//! without changes is sent byte for byte. The interface writes the frames that change. It also joins what was sent, so
-//! that the client's next request can be compared with it.
+//! without changes is sent byte for byte, if all readers cut it into the same lines. The interface writes the frames that
+//! change. It also joins what was sent, so that the client's next request can be compared with it.
 
 pub(crate) mod action;
 pub(crate) mod frame;
@@ -304,6 +304,9 @@ impl Stream {
 
     /// Returns a frame without unknown fields, its payload and its content.
     fn read_frame(&mut self, mut frame: SseFrame) -> Result<(SseFrame, Option<Json>, FrameContent), WireRefusal> {
+        if let Some(settled) = frame.settled() {
+            frame = settled;
+        }
         let (name, data) = read_fields(&frame)?;
         let Some(data) = data.filter(|data| !data.is_empty()) else {
             let is_opening = !self.has_begun;
@@ -347,8 +350,7 @@ impl Stream {
         };
         if let Some((text, value)) = changed {
             payload = value;
-            let raw = frame.with_data(&text);
-            frame = SseFramer::default().push(&raw).pop().unwrap_or(frame);
+            frame = frame.with_data(&text);
         }
         Ok((frame, Some(payload), content))
     }
@@ -371,9 +373,8 @@ impl Stream {
         let edits = edit_quoted(&segment, self.units.ruling(unit))?;
         let Some(data) = held.frame.data().filter(|_| !edits.is_empty()) else { return Ok(held) };
         if let Some((text, value)) = edit_payload(&String::from_utf8_lossy(&data), &edits)? {
-            let raw = held.frame.with_data(&text);
+            held.frame = held.frame.with_data(&text);
             held.payload = Some(value);
-            held.frame = SseFramer::default().push(&raw).pop().unwrap_or(held.frame);
         }
         Ok(held)
     }
@@ -503,7 +504,7 @@ impl Stream {
         let Some(number) = self.queue.iter().position(is_around).filter(|_| has_words) else { return end };
         let Some(held) = self.queue.get(number).filter(|held| held.content.waits_for.is_empty()) else { return end };
         let edits = held.payload.as_ref().and_then(|payload| self.vendor.divide(payload));
-        let Some((first, second)) = edits.and_then(|edits| held.divide(place, edits)) else { return end };
+        let Some((first, second)) = edits.and_then(|edits| held.divide(place, &edits)) else { return end };
         let bytes = first.frame.raw().len() + second.frame.raw().len();
         self.queued_bytes = self.queued_bytes + bytes - held.frame.raw().len();
         self.queue[number] = second;

@@ -191,7 +191,7 @@ impl ChatStream {
             let payload = text_chunk(&self.envelope, index, &text);
             sent.push(match beside {
                 Some(frame) => frame.sibling(None, payload),
-                None => SentFrame { raw: format!("data: {payload}\n\n").into_bytes(), payload: Some(payload) },
+                None => SentFrame::alone(payload),
             });
         }
     }

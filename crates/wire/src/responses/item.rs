@@ -62,8 +62,65 @@ const OTHER_TYPES: [&str; 12] = [
     "program_output",
 ];
 
-/// The types of items that name their tool.
-const NAMED_TYPES: [&str; 4] = ["function_call", "custom_tool_call", "mcp_call", "mcp_approval_request"];
+/// The members of items that hold content.
+const CONTENT_MEMBERS: [&str; 16] = [
+    "content",
+    "name",
+    "arguments",
+    "input",
+    "action",
+    "actions",
+    "operation",
+    "queries",
+    "code",
+    "output",
+    "outputs",
+    "results",
+    "result",
+    "tools",
+    "summary",
+    "error",
+];
+
+/// The members that say what a tool of the vendor does. An item has one of them, or several if none of the first three is
+/// among them: then they are read as one value.
+const INVOCATION_MEMBERS: [&str; 7] = ["arguments", "action", "operation", "input", "actions", "queries", "code"];
+
+/// Whether an item is reasoning of the model, which is no event.
+pub(super) fn is_reasoning(item_type: &str) -> bool {
+    matches!(item_type, "reasoning" | "compaction" | "compaction_summary")
+}
+
+/// Returns the members with content that items of a type have.
+fn content_members(item_type: &str) -> &'static [&'static str] {
+    match item_type {
+        "message" => &["content"],
+        reasoning if is_reasoning(reasoning) => &["content", "summary"],
+        "function_call" => &["name", "arguments"],
+        "custom_tool_call" => &["name", "input"],
+        "mcp_call" => &["name", "arguments", "output", "error"],
+        "mcp_approval_request" => &["name", "arguments"],
+        "mcp_approval_response" => &[],
+        "mcp_list_tools" => &["tools", "error"],
+        "additional_tools" => &["tools"],
+        "tool_search_output" => &["tools"],
+        name if name.ends_with("_output") => &["output", "result", "error"],
+        "image_generation_call" => &["action", "result", "error"],
+        _ => &[
+            "arguments",
+            "action",
+            "operation",
+            "input",
+            "actions",
+            "queries",
+            "code",
+            "output",
+            "outputs",
+            "results",
+            "error",
+        ],
+    }
+}
 
 /// Whether the type of an item is known.
 pub(super) fn is_item_type(name: &str) -> bool {
@@ -73,15 +130,7 @@ pub(super) fn is_item_type(name: &str) -> bool {
 
 /// Refuses an item of a reply that refers to content elsewhere, that is not the assistant's, or that calls nothing.
 pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
-    let has = |keys: &[&str]| keys.iter().any(|key| item.get(key).is_some_and(|value| !value.is_null()));
-    check_texts(item.get("content").and_then(Json::as_array).unwrap_or_default())?;
     match item.text("type") {
-        Some("message") if has(&["name", "arguments", "input", "output", "result", "code", "action"]) => {
-            Err(WireRefusal::new("wire.shape", "a message of the reply also has the content of another item"))
-        }
-        Some("function_call" | "custom_tool_call") if has(&["content", "output", "result", "code", "action"]) => {
-            Err(WireRefusal::new("wire.shape", "a call of the reply also has the content of another item"))
-        }
         Some("message") if item.text("role") != Some("assistant") => {
             Err(WireRefusal::unknown("a message of the reply", "role", item.text("role").unwrap_or("none")))
         }
@@ -92,10 +141,71 @@ pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
             Err(WireRefusal::unknown("an item", "type", item.text("type").unwrap_or("none")))
         }
         Some(name) if !is_item_type(name) => Err(WireRefusal::unknown("an item", "type", name)),
-        Some(name) if !NAMED_TYPES.contains(&name) && has(&["name"]) => {
-            Err(WireRefusal::new("wire.shape", format!("an item of the type `{name}` names another tool")))
+        Some(_) => check_members(item),
+    }
+}
+
+/// Refuses an item with content that belongs to items of other types: it is judged by its type, while a client may read
+/// every member.
+pub(super) fn check_members(item: &Json) -> Result<(), WireRefusal> {
+    check_texts(item.get("content").and_then(Json::as_array).unwrap_or_default())?;
+    let item_type = item.text("type").unwrap_or_default();
+    let own = content_members(item_type);
+    let mut parts = own.iter().filter_map(|key| item.get(key)?.as_array()).flatten();
+    let is_said = |part: &Json| matches!(part.text("type"), Some("output_text" | "refusal"));
+    // A client may collect each part that a message can have.
+    if is_reasoning(item_type) && parts.any(is_said) {
+        return Err(WireRefusal::new("wire.shape", "reasoning has the part of a message"));
+    }
+    let is_empty = |value: &Json| value.is_null() || value.as_str() == Some("") || value.as_array() == Some(&[]);
+    let has = |key: &&&str| item.get(key).is_some_and(|value| !is_empty(value));
+    if CONTENT_MEMBERS.iter().filter(has).any(|key| !own.contains(key)) {
+        let message = format!("an item of the type `{item_type}` also has the content of another item");
+        return Err(WireRefusal::new("wire.shape", message));
+    }
+    let mut invocations = INVOCATION_MEMBERS.iter().filter(has);
+    if INVOCATION_MEMBERS[..3].iter().any(|key| has(&key)) && invocations.nth(1).is_some() {
+        let message = format!("an item of the type `{item_type}` says twice what its tool does");
+        return Err(WireRefusal::new("wire.shape", message));
+    }
+    Ok(())
+}
+
+/// Returns what a call says that its tool does, as a text; none if it says nothing.
+pub(super) fn invocation_text(item: &Json) -> Option<String> {
+    let values = INVOCATION_MEMBERS.iter().filter_map(|key| item.get(key));
+    let texts: Vec<String> = values.filter(|value| has_text(value)).map(Json::to_string).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Whether a call that the client carries out was announced as it is when it is done: as the beginning of the same.
+pub(super) fn is_begun_by(item: &Json, announced: &Json) -> bool {
+    let is_hosted = item.text("type").is_some_and(|name| HOSTED_TYPES.contains(&name));
+    is_hosted
+        || INVOCATION_MEMBERS.iter().all(|key| announced.get(key).is_none_or(|begun| begins(begun, item.get(key))))
+}
+
+/// Whether a value has a text that is not empty.
+fn has_text(value: &Json) -> bool {
+    match value {
+        Json::String(text) => !text.is_empty(),
+        Json::Array(values) => values.iter().any(has_text),
+        Json::Object(members) => members.iter().any(|(_, value)| has_text(value)),
+        _ => false,
+    }
+}
+
+/// Whether all texts of a value begin those of another.
+fn begins(value: &Json, whole: Option<&Json>) -> bool {
+    match (value, whole) {
+        (Json::String(text), Some(Json::String(whole))) => whole.starts_with(text.as_str()),
+        (Json::Array(values), Some(Json::Array(whole))) => {
+            values.iter().enumerate().all(|(place, value)| begins(value, whole.get(place)))
         }
-        Some(_) => Ok(()),
+        (Json::Object(members), Some(Json::Object(whole))) => {
+            members.iter().all(|(key, value)| begins(value, whole.get(key)))
+        }
+        _ => !has_text(value),
     }
 }
 

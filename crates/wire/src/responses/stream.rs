@@ -32,8 +32,8 @@ const CALL_EVENTS: [&str; 12] = [
     "response.web_search_call.",
     "response.file_search_call.",
     "response.image_generation_call.",
-    "response.shell_call_",
-    "response.apply_patch_call_",
+    "response.shell_call_command.",
+    "response.apply_patch_call_operation_diff.",
     "response.computer_call",
     "response.tool_search_call.",
 ];
@@ -78,10 +78,12 @@ impl VendorStream for ResponseStream {
             "keepalive" | "ping" => {}
             "error" => content.waits_for.push(units.add_complete(failure(payload))),
             "response.created" | "response.in_progress" | "response.queued" => {
-                let output = payload.at("response.output").and_then(Json::as_array).unwrap_or_default();
+                let response = payload.get("response").unwrap_or(&Json::Null);
+                let output = response.get("output").and_then(Json::as_array).unwrap_or_default();
                 if !output.is_empty() {
                     return Err(shape("a response begins with content"));
                 }
+                content.waits_for.extend(read_end(response).into_iter().map(|event| units.add_complete(event)));
             }
             "response.output_item.added" => self.read_added(payload, units, &mut content)?,
             ITEM_DONE => self.read_done(payload, units, &mut content)?,
@@ -253,7 +255,7 @@ impl ResponseStream {
             Some("output_text") => "text",
             Some("refusal") => "refusal",
             // A part of the model's reasoning.
-            Some("reasoning_text" | "summary_text") => return Ok(()),
+            Some("reasoning_text" | "summary_text") => return self.check_thought(payload, part),
             other => return Err(unknown("a part of the type", other.unwrap_or("none"))),
         };
         check_texts(std::slice::from_ref(part))?;
@@ -265,6 +267,17 @@ impl ResponseStream {
             return Err(shape("a part begins with content"));
         }
         Ok(())
+    }
+
+    /// Refuses a part of reasoning in a message, or with a text that some clients would show.
+    fn check_thought(&self, payload: &Json, part: &Json) -> Result<(), WireRefusal> {
+        check_texts(std::slice::from_ref(part))?;
+        let index = payload.get("output_index").and_then(Json::as_i64).unwrap_or(-1);
+        let is_elsewhere = self.items.get(&index).is_some_and(|item| item.kind != ItemKind::Reasoning);
+        match is_elsewhere || part.text("refusal").is_some_and(|text| !text.is_empty()) {
+            true => Err(shape("a part does not fit its item")),
+            false => Ok(()),
+        }
     }
 
     fn read_end(&mut self, payload: &Json, units: &mut Units, content: &mut FrameContent) -> Result<(), WireRefusal> {
@@ -285,9 +298,7 @@ impl ResponseStream {
             }
         }
         content.waits_for.extend(self.items.values().filter_map(StreamedItem::unit));
-        for event in read_end(response) {
-            content.waits_for.push(units.add_complete(event));
-        }
+        content.waits_for.extend(read_end(response).into_iter().map(|event| units.add_complete(event)));
         self.is_finished = true;
         Ok(())
     }

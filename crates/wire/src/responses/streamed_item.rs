@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lictor_decode::piece::{self, Piece};
+use lictor_event::{Arguments, Event};
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, join_path, json_path};
 
-use super::item::{check_reply_item, is_item_type, read_item};
+use super::item::{
+    check_members, check_reply_item, invocation_text, is_begun_by, is_item_type, is_reasoning, read_item,
+};
 use super::replacement::{message_item, text_part};
-use crate::known::{check_texts, read_text};
+use crate::known::read_text;
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::{Edits, without_approval};
@@ -33,10 +36,14 @@ pub(super) struct StreamedItem {
     /// Whether the arguments or the message in the place of a call were sent.
     pub(super) is_replacement_sent: bool,
     id: Option<String>,
+    /// The type that it was announced with, which decides how it is judged.
+    item_type: String,
     /// Whether it was announced with arguments.
     has_given_arguments: bool,
     /// The name of the called tool that an event repeated.
     repeated_name: Option<String>,
+    /// The texts of the call that came in pieces, by their place in the whole item.
+    pieces: BTreeMap<JsonPath, String>,
 }
 
 /// What an item is.
@@ -62,17 +69,17 @@ impl StreamedItem {
     /// Returns the item as it is announced.
     pub(super) fn new(written: &Json, units: &mut Units) -> Result<StreamedItem, WireRefusal> {
         let item_type = written.text("type").unwrap_or_default();
-        check_texts(written.get("content").and_then(Json::as_array).unwrap_or_default())?;
         let kind = match (item_type, piece::item(written).filter(|_| is_item_type(item_type))) {
             ("message", Some(_)) if written.text("role").is_some_and(|role| role == "assistant") => {
                 ItemKind::Message(units.open_text())
             }
-            ("reasoning" | "compaction" | "compaction_summary", _) => ItemKind::Reasoning,
+            (reasoning, _) if is_reasoning(reasoning) => ItemKind::Reasoning,
             ("" | "message" | "item_reference", _) | (_, None) => {
                 return Err(WireRefusal::unknown("an item", "type", item_type));
             }
             (_, Some(_)) => ItemKind::Call(units.open_call()),
         };
+        check_members(written)?;
         Ok(StreamedItem {
             joined: Piece::default(),
             kind,
@@ -80,10 +87,12 @@ impl StreamedItem {
             parts: BTreeMap::new(),
             is_replacement_sent: false,
             id: written.text("id").map(str::to_owned),
+            item_type: item_type.to_owned(),
             has_given_arguments: ARGUMENT_MEMBERS
                 .iter()
                 .any(|key| written.text(key).is_some_and(|text| !text.is_empty())),
             repeated_name: None,
+            pieces: BTreeMap::new(),
         })
     }
 
@@ -94,7 +103,6 @@ impl StreamedItem {
 
     /// Reads an event about a call. Its pieces, their repetition and the name must agree.
     pub(super) fn read_call_event(&mut self, event_type: &str, payload: &Json) -> Result<(), WireRefusal> {
-        let before = self.joined.clone().json();
         if event_type.ends_with(".delta") && self.has_given_arguments {
             return Err(shape("a call begins with arguments"));
         }
@@ -102,15 +110,39 @@ impl StreamedItem {
             return Err(shape("a piece of a call is not a text"));
         }
         if event_type.ends_with(".done") {
+            let before = self.joined.clone().json();
             for key in ARGUMENT_MEMBERS.into_iter().filter(|key| payload.get(key).is_some()) {
                 check_repetition(before.text(key), payload.text(key))?;
             }
         }
+        self.take_piece(event_type, payload)?;
         if let Some(name) = payload.text("name") {
-            check_repetition(before.text("name"), Some(name))?;
+            check_repetition(self.joined.clone().json().text("name"), Some(name))?;
             self.repeated_name = Some(name.to_owned());
         }
         self.joined.take(event_type, payload);
+        Ok(())
+    }
+
+    /// Reads a piece of a command or of a change of a file, or its repetition. The whole item must have the same text.
+    fn take_piece(&mut self, event_type: &str, payload: &Json) -> Result<(), WireRefusal> {
+        let (at, key) = if event_type.starts_with("response.shell_call_command.") {
+            let index =
+                payload.get("command_index").and_then(Json::as_i64).and_then(|index| usize::try_from(index).ok());
+            (json_path!["action", "commands", index.unwrap_or(0)], "command")
+        } else if event_type.starts_with("response.apply_patch_call_operation_diff.") {
+            (json_path!["operation", "diff"], "diff")
+        } else {
+            return Ok(());
+        };
+        let text = self.pieces.entry(at).or_default();
+        if event_type.ends_with(".delta") {
+            text.push_str(payload.text("delta").unwrap_or_default());
+        } else {
+            let whole = read_text(payload, key, "an event")?;
+            check_repetition(Some(text), Some(whole))?;
+            whole.clone_into(text);
+        }
         Ok(())
     }
 
@@ -206,6 +238,9 @@ impl StreamedItem {
         content: &mut FrameContent,
     ) -> Result<(), WireRefusal> {
         let written = payload.get("item").unwrap_or(&Json::Null);
+        if written.text("type") != Some(&self.item_type) {
+            return Err(shape("an item is done with another type than it was announced with"));
+        }
         self.is_done = true;
         match self.kind {
             ItemKind::Reasoning => {
@@ -231,10 +266,16 @@ impl StreamedItem {
                 let before = self.joined.clone().json();
                 check_reply_item(written)?;
                 self.joined.take("response.output_item.done", payload);
-                for key in ["type", "name", "call_id", "arguments", "input", "code"] {
+                for key in ["name", "call_id", "arguments", "input", "code"] {
                     check_repetition(before.text(key), written.text(key))?;
                 }
                 check_repetition(self.repeated_name.as_deref(), written.text("name"))?;
+                if !is_begun_by(written, &before) {
+                    return Err(shape("a call is done with other content than it was announced with"));
+                }
+                for (at, text) in &self.pieces {
+                    check_repetition(Some(text), written.find(at).and_then(Json::as_str))?;
+                }
                 let mut events = read_item(written, &[])?.into_iter().map(|segment| segment.event);
                 units.complete(unit, events.next());
                 events.for_each(|event| units.attach(unit, event));
@@ -251,8 +292,17 @@ impl StreamedItem {
         }
         let events = self.joined.clone().events().unwrap_or_default().into_iter();
         let mut events = events.map(|event| truncated(without_approval(event)));
+        // Of a call that is not done, the client may have all that it was announced with, and the pieces.
+        let announced = invocation_text(&self.joined.clone().json());
+        let given: Vec<&str> = announced.iter().chain(self.pieces.values()).map(String::as_str).collect();
+        let with_given = |event: Event| match &event.args {
+            Some(Arguments::Unparsed(text)) if text.is_empty() => {
+                Event { args: Some(Arguments::Unparsed(given.join("\n").into())), ..event }
+            }
+            _ => event,
+        };
         if let Some(unit) = self.unit() {
-            units.complete(unit, events.next());
+            units.complete(unit, events.next().map(with_given));
             events.for_each(|event| units.attach(unit, event));
         }
     }

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use lictor_json::{self as json, Json, JsonEdit, JsonError, JsonPath, SseFrame, SseFramer, edit_text, write_sse_event};
+use lictor_json::{
+    self as json, Json, JsonEdit, JsonError, JsonPath, SseFrame, edit_text, find_value, write_sse_event,
+};
 
 use super::refusals::shape;
 use super::units::Units;
 use crate::refusal::WireRefusal;
 use crate::segment::{Edits, Segment};
+use crate::unread::is_name;
 
 /// How many characters of an unknown field a message shows.
 const MAX_SHOWN_CHARS: usize = 40;
@@ -64,7 +67,8 @@ pub(crate) fn edit_payload(text: &str, edits: &Edits) -> Result<Option<(String, 
     edited.map(|(value, text)| Some((text, value))).ok_or_else(|| shape("a change cannot be written back"))
 }
 
-/// Returns the name and the data of a frame. Bytes that are not UTF-8 and unknown fields are refused.
+/// Returns the name and the data of a frame. Bytes that are not UTF-8, unknown fields and names with other characters
+/// than a name has are refused.
 pub(crate) fn read_fields(frame: &SseFrame) -> Result<(Option<&str>, Option<Cow<'_, str>>), WireRefusal> {
     let not_utf8 = |error: std::str::Utf8Error| {
         let message = "the bytes are not UTF-8".to_owned();
@@ -76,6 +80,12 @@ pub(crate) fn read_fields(frame: &SseFrame) -> Result<(Option<&str>, Option<Cow<
     for field in frame.fields() {
         let value = std::str::from_utf8(field.value).map_err(not_utf8)?;
         match (field.name, &mut data) {
+            (b"event", _) if !is_name(value) => {
+                return Err(WireRefusal::new("stream.field", "the type of an event of the stream is no name"));
+            }
+            (b"event", _) if name.is_some_and(|name| name != value) => {
+                return Err(shape("an event of the stream has two names"));
+            }
             (b"event", _) => name = Some(value),
             (b"data", None) => data = Some(Cow::Borrowed(value)),
             (b"data", Some(before)) => {
@@ -93,6 +103,14 @@ pub(crate) fn read_fields(frame: &SseFrame) -> Result<(Option<&str>, Option<Cow<
         }
     }
     Ok((name.filter(|name| !name.is_empty()), data))
+}
+
+impl SentFrame {
+    /// Returns a frame of our own with this payload.
+    pub(crate) fn alone(payload: Json) -> SentFrame {
+        let raw = write_sse_event(None, None, payload.to_string().as_bytes(), "\n");
+        SentFrame { raw, payload: Some(payload) }
+    }
 }
 
 impl HeldFrame {
@@ -118,41 +136,43 @@ impl HeldFrame {
         let data = self.frame.data().unwrap_or_default();
         let data = std::str::from_utf8(&data).ok().and_then(|data| edit_text(data, edits));
         let data = data.ok_or_else(|| shape("a change cannot be written back"))?;
-        Ok(SentFrame { raw: self.frame.with_data(&data), payload: json::parse_str(&data).ok() })
+        Ok(SentFrame { raw: self.frame.with_data(&data).into_raw(), payload: json::parse_str(&data).ok() })
     }
 
     /// Returns the frame as two, the first with the text up to a place. `edits` are those of the second beside its text.
-    pub(crate) fn divide(&self, place: usize, edits: Edits) -> Option<(HeldFrame, HeldFrame)> {
-        let [piece] = self.content.texts.as_slice() else { return None };
-        let text = self.payload.as_ref()?.find(&piece.at)?.as_str()?;
+    pub(crate) fn divide(&self, place: usize, edits: &Edits) -> Option<(HeldFrame, HeldFrame)> {
+        let ([piece], payload) = (self.content.texts.as_slice(), self.payload.as_ref()?) else { return None };
+        let text = payload.find(&piece.at)?.as_str()?;
         let (first, second) = text.split_at_checked(place.checked_sub(piece.range.start)?)?;
-        let set = |text: &str| (piece.at.clone(), JsonEdit::Set(text.into()));
-        let edits: Edits = std::iter::once(set(second)).chain(edits).collect();
+        let data = self.frame.data()?;
+        let data = std::str::from_utf8(&data).ok()?;
+        let written = find_value(data, &piece.at)?;
+        // Each text is put into copies of the data and of the payload, which is quicker than to read all of it again.
+        let put = |text: &str| {
+            let text = Json::from(text);
+            let data = [&data[..written.start], &text.to_string(), &data[written.end..]].concat();
+            let mut payload = payload.clone();
+            *payload.find_mut(&piece.at)? = text;
+            Some((data, payload))
+        };
+        let (first, second) = (put(first)?, put(second)?);
+        let second = edit_payload(&second.0, edits).ok()?.unwrap_or(second);
         Some((
-            self.with_text(piece.range.start..place, &[set(first)], false)?,
-            self.with_text(place..piece.range.end, &edits, true)?,
+            self.hold_part(self.frame.with_data(&first.0), first.1, piece.range.start..place, false),
+            self.hold_part(self.frame.next_with_data(&second.0), second.1, place..piece.range.end, true),
         ))
     }
 
-    /// Returns the frame with another piece of the text.
-    fn with_text(&self, range: Range<usize>, edits: &[(JsonPath, JsonEdit)], is_second: bool) -> Option<HeldFrame> {
-        let piece = self.content.texts.first()?;
-        let data = self.frame.data()?;
-        let data = edit_text(std::str::from_utf8(&data).ok()?, edits)?;
-        let payload = match edits {
-            // Another text is put into a copy, which is quicker than reading all of it again.
-            [(path, JsonEdit::Set(text))] => {
-                let mut payload = self.payload.clone()?;
-                *payload.find_mut(path)? = text.clone();
-                payload
-            }
-            _ => json::parse_str(&data).ok()?,
-        };
-        let frame = SseFramer::default().push(&self.frame.with_data(&data)).pop()?;
-        let texts = vec![TextPiece { unit: piece.unit, range, at: piece.at.clone() }];
+    /// Returns a frame that has a part of this one's text, and nothing else.
+    fn hold_part(&self, frame: SseFrame, payload: Json, range: Range<usize>, is_second: bool) -> HeldFrame {
+        let part = |piece: &TextPiece| TextPiece { unit: piece.unit, range: range.clone(), at: piece.at.clone() };
+        let texts = self.content.texts.iter().map(part).collect();
         let is_second = is_second || self.content.is_second;
-        let content = FrameContent { texts, is_second, ..FrameContent::default() };
-        Some(HeldFrame { frame, payload: Some(payload), content })
+        HeldFrame {
+            frame,
+            payload: Some(payload),
+            content: FrameContent { texts, is_second, ..FrameContent::default() },
+        }
     }
 
     /// Returns a frame of our own beside this one. It has a name only if this one has.

@@ -161,7 +161,7 @@ fn apply(body: &Body, changes: &[Change]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases(1200)))]
 
     #[test]
     fn known_messages_are_read_like_new_ones(

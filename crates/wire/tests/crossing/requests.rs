@@ -235,7 +235,9 @@ fn paths_are_judged_harmless_or_unknown() {
         ("POST", "/v1/messages/batches", Route::Unknown),
         ("POST", "/v1/embeddings", Route::Unknown),
         ("DELETE", "/v1/models/x", Route::Unknown),
-        ("POST", "/v1/files/v1/messages", Route::Unknown),
+        // A service may take either `/v1` for the one before its own path.
+        ("POST", "/v1/files/v1/messages", Route::Judged(Api::Messages)),
+        ("POST", "/v1/files/f/messages", Route::Unknown),
     ];
     for (method, path, route) in cases {
         assert_eq!(Api::route(method, path), route, "{method} {path}");

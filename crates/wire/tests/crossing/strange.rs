@@ -114,8 +114,7 @@ fn harmless_stream_content_passes_unchanged() {
         r#"{"index":0,"delta":{"content":"Hi","annotations":[]},"logprobs":{"content":[]},"content_filter_results":{}}"#,
         r#"{"index":0,"delta":{},"finish_reason":"stop"}"#,
     ]);
-    let chat =
-        format!(": hello\n\n{chat}data: {{\"choices\":[],\"usage\":{{}},\"obfuscation\":\"x\"}}\n\ndata: [DONE]\n\n");
+    let chat = format!(":\n\n{chat}data: {{\"choices\":[],\"usage\":{{}},\"obfuscation\":\"x\"}}\n\ndata: [DONE]\n\n");
     let messages = events(&[
         START,
         r#"{"type":"ping"}"#,
@@ -405,5 +404,52 @@ fn held_text_of_cut_stream_is_judged() {
         );
         assert!(driven.events()[0].more.get("truncated").is_some() || driven.is_complete, "{api:?}");
         assert!(!driven.text().contains("stay"), "{}", driven.text());
+    }
+}
+
+/// The lines that begin with `data`, as Python's `str.splitlines` cuts them.
+fn data_lines(text: &str) -> Vec<&str> {
+    let is_end = |c: char| matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    text.split(is_end).filter(|line| line.trim_start().starts_with("data")).collect()
+}
+
+#[test]
+fn stream_fields_cannot_hide_events() {
+    let hidden = r#"data: {"hidden":1}"#;
+    for api in Api::ALL {
+        let plain = streamed(api, &turn("Words.", &[]), 3);
+        for end in ["\u{b}", "\u{c}", "\u{1c}", "\u{1d}", "\u{1e}", "\u{85}", "\u{2028}", "\u{2029}", " "] {
+            for field in [": keep-alive", "id: 7", "retry: 5"] {
+                for text in [
+                    format!("{field}{end}{hidden}\n\n{plain}"),
+                    format!("{field}{end}{hidden}\n{plain}"),
+                    format!("{plain}{field}{end}{hidden}"),
+                ] {
+                    let driven = forward(api, &text);
+                    assert_eq!(driven.refused, None, "{text:?}");
+                    assert!(!driven.text().contains("hidden"), "{text:?}");
+                    assert_eq!(data_lines(driven.text()), data_lines(&plain), "{text:?}");
+                }
+            }
+            assert_eq!(code(api, &format!("event: e{end}{hidden}\n\n{plain}")), Some("stream.field"));
+            assert_eq!(code(api, &format!("event: e{end}{hidden}\ndata: [DONE]\n\n")), Some("stream.field"));
+            let said = plain.replace("Wor", &format!("W{end}data: r"));
+            let driven = forward(api, &said);
+            if driven.refused.is_none() {
+                assert_eq!(data_lines(driven.text()).len(), data_lines(&plain).len(), "{said:?}");
+            }
+        }
+        assert_eq!(code(api, "event: a\nevent: b\ndata: {\"type\":\"b\"}\n\n"), Some("stream.shape"));
+    }
+}
+
+#[test]
+fn stream_data_of_many_lines_is_joined() {
+    for api in Api::ALL {
+        let plain = streamed(api, &turn("Words.", &[]), 3);
+        let cut = plain.replace("{\"", "{\ndata: \"");
+        let driven = forward(api, &cut);
+        assert_eq!(driven.refused, None);
+        assert_eq!(driven.text(), plain.replace("{\"", "{ \""));
     }
 }
