@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use lictor_event::Event;
+use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use sha2::{Digest, Sha256};
 
@@ -24,6 +24,26 @@ pub(crate) fn add_digests(server: &str, event: &mut Event, seen: &mut HashSet<Te
     }
     event.more.insert("tools", pinned);
     Ok(())
+}
+
+/// The other lists of what a server has: the method, the kind of their event, and their member.
+const LISTS: [(&str, &str, &str); 3] = [
+    ("resources/list", "resource_definitions", "resources"),
+    ("resources/templates/list", "resource_definitions", "resourceTemplates"),
+    ("prompts/list", "prompt_definitions", "prompts"),
+];
+
+/// Returns the member of a list of resources or prompts; none of other results.
+pub(crate) fn find_list_member(method: &str) -> Option<&'static str> {
+    LISTS.into_iter().find(|(listed, ..)| *listed == method).map(|(.., member)| member)
+}
+
+/// Returns the event of a list of resources or prompts. Like that of tools it has no text.
+pub(crate) fn read_list(method: &str, result: &Json) -> Option<Event> {
+    let (_, kind, member) = LISTS.into_iter().find(|(listed, ..)| *listed == method)?;
+    let mut event = Event::new(Kind::Other(kind.into()));
+    event.more.insert(member, result.get(member).cloned().unwrap_or_default());
+    Some(event)
 }
 
 /// Returns the digest of a definition.

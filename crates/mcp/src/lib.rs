@@ -17,6 +17,7 @@ mod methods;
 mod relay;
 mod stdio;
 mod tool_result;
+mod unread;
 
 pub use crate::http::{McpService, serve};
 pub use crate::relay::{OutgoingMessage, Relay, RelayOptions};

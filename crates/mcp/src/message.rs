@@ -117,7 +117,7 @@ fn invalid(message: impl Into<String>) -> MessageFault {
 }
 
 impl Message {
-    fn from_value(value: Json) -> Result<Message, MessageFault> {
+    pub(crate) fn from_value(value: Json) -> Result<Message, MessageFault> {
         let Json::Object(object) = &value else { return Err(invalid("a message must be an object")) };
         check_names(object)?;
         if object.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {

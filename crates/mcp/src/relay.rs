@@ -22,6 +22,7 @@ use lictor_warden::{RefusedInput, Warden, WardenError};
 use serde_json::{Map, Value};
 
 use crate::message::{self, Message, MessageFault, PartialMessage};
+use crate::{definitions, unread};
 use approval::PendingApproval;
 
 /// Options of a relay, set by the operator.
@@ -276,18 +277,22 @@ impl Relay {
         if !pending.is_known {
             return Ok(Vec::new());
         }
-        let events = self.decode_events(side, message, &pending.event)?;
+        let events = self.decode_events(side, message, &pending.event, &pending.method)?;
         match message.value.get("result").and_then(|result| message::find_wrong_shape(&pending.method, result)) {
             Some(reason) => Err(reason),
             None => Ok(events),
         }
     }
 
-    /// Decodes the events of a message and gives them our ids.
-    fn decode_events(&mut self, side: Side, message: &Message, id: &Text) -> Result<Vec<Event>, String> {
-        let decoded = self.exchange.message(side, &message.value);
+    /// Decodes the events of a message and gives them our ids. `method` is that of the request, also for its response.
+    fn decode_events(&mut self, side: Side, message: &Message, id: &Text, method: &str) -> Result<Vec<Event>, String> {
+        let mut decoded = self.exchange.message(side, &message.value);
         if let Some(fault) = decoded.faults.first() {
             return Err(fault.message.clone());
+        }
+        decoded.events.extend(message.value.get("result").and_then(|result| definitions::read_list(method, result)));
+        if let Some(texts) = unread::read(side, method, message) {
+            unread::add(&mut decoded.events, method, &texts);
         }
         let mut events = Vec::with_capacity(decoded.events.len());
         for mut event in decoded.events {

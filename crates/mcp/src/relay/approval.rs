@@ -9,7 +9,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Capabilities, Decision};
 
-use super::client::{deny_request, with_arguments};
+use super::client::{UNWRITTEN, deny_request, rewritten_arguments, with_arguments};
 use super::{PendingRequest, Relay, RelayStep, id_key};
 use crate::message::{self, Message, object};
 
@@ -142,10 +142,16 @@ impl Relay {
         };
         match settled {
             Some(decision) if is_yes && decision.action.takes_effect() => {
+                let message = Message::from_value(approval.request.clone()).ok();
+                let rewritten = message.zip(decision.rewritten.clone());
+                let arguments = rewritten.map(|(message, event)| rewritten_arguments(&message, *event));
+                let Ok(arguments) = arguments.transpose() else {
+                    return step.send_to_client(&deny_request(id, &approval.pending, UNWRITTEN));
+                };
                 // Register the request, so that its response is recognized.
                 let _ = self.exchange.message(Side::Client, &approval.request);
                 self.client_requests.insert(id_key(id), approval.pending);
-                match decision.rewritten.and_then(|event| event.args?.value().cloned()) {
+                match arguments.flatten() {
                     Some(arguments) => step.send_to_server(&with_arguments(&approval.request, arguments)),
                     None => step.send_to_server(&approval.request),
                 }

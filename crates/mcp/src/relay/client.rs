@@ -1,12 +1,13 @@
 //! Messages from the client.
 
 use lictor_decode::Side;
+use lictor_event::Event;
 use lictor_json::{Json, Object, Text};
 use lictor_judge::guard::Capabilities;
 
 use super::{ForwardedMessage, MessageDecision, PendingRequest, Relay, RelayStep, id_key};
 use crate::message::{self, DENIED_BY_POLICY, INVALID_REQUEST, METHOD_NOT_FOUND, Message, MessageKind, error};
-use crate::{methods, tool_result};
+use crate::{methods, tool_result, unread};
 
 /// The members with the revision and the client capabilities, in newer revisions.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -64,7 +65,7 @@ impl Relay {
             return self.resume_call(step, approval, message, id);
         }
         // A method that the operator listed is not decoded.
-        let events = if is_known { self.decode_events(Side::Client, message, &event) } else { Ok(Vec::new()) };
+        let events = if is_known { self.decode_events(Side::Client, message, &event, method) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
@@ -77,8 +78,16 @@ impl Relay {
             Capabilities { rewrite: method == "tools/call", ask: method == "tools/call" && self.can_ask };
         match step.decide(capabilities, &events, &forwarded) {
             MessageDecision::Pass { rewritten, advice } => {
+                let arguments = match rewritten.map(|event| rewritten_arguments(message, *event)) {
+                    Some(Err(NoPlace)) => {
+                        self.exchange.forget(Side::Client, id);
+                        return step.send_to_client(&deny_request(id, &pending, UNWRITTEN));
+                    }
+                    Some(Ok(arguments)) => arguments,
+                    None => None,
+                };
                 self.client_requests.insert(name, PendingRequest { advice, ..pending });
-                match rewritten.and_then(|event| event.args?.value().cloned()) {
+                match arguments {
                     Some(arguments) => step.send_to_server(&with_arguments(&message.value, arguments)),
                     None => step.outs.push(super::OutgoingMessage::Server(bytes)),
                 }
@@ -113,7 +122,7 @@ impl Relay {
         let id = self.next_id("note");
         // A method that the operator listed is not decoded.
         let is_known = methods::is_notification(side, method);
-        let events = if is_known { self.decode_events(side, message, &id) } else { Ok(Vec::new()) };
+        let events = if is_known { self.decode_events(side, message, &id, method) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
@@ -184,6 +193,21 @@ impl Relay {
 /// Returns the revision in a request, if it has one.
 pub(super) fn protocol_revision(message: &Message) -> Option<&str> {
     message.params().get("_meta")?.get(VERSION)?.as_str()
+}
+
+/// The reason of a denial where a text that must be redacted is beside the arguments or the content.
+pub(super) const UNWRITTEN: &str = "a text outside of the arguments must be redacted; leave it out";
+
+/// A rewritten event has a text for which the message has no place.
+pub(super) struct NoPlace;
+
+/// Returns the arguments of a rewritten call, if it has some.
+pub(super) fn rewritten_arguments(message: &Message, mut event: Event) -> Result<Option<Json>, NoPlace> {
+    let unread = unread::read(Side::Client, "tools/call", message);
+    match unread::take_out(&mut event, unread.as_ref()) {
+        true => Ok(event.args.and_then(|args| args.value().cloned())),
+        false => Err(NoPlace),
+    }
 }
 
 /// Returns a call with other arguments.

@@ -8,7 +8,7 @@ use lictor_judge::guard::Capabilities;
 use super::client::deny_request;
 use super::{ForwardedMessage, MessageDecision, OutgoingMessage, PendingRequest, Relay, RelayStep, id_key};
 use crate::message::{DENIED_BY_POLICY, INVALID_REQUEST, METHOD_NOT_FOUND, Message, MessageKind, answer, error};
-use crate::{definitions, methods, tool_result};
+use crate::{definitions, methods, tool_result, unread};
 
 impl Relay {
     pub(super) fn server_message(&mut self, step: &mut RelayStep<'_>, message: Message, bytes: Vec<u8>) {
@@ -61,7 +61,7 @@ impl Relay {
             is_detached: false,
         };
         // A method that the operator listed is not decoded.
-        let events = if is_known { self.decode_events(Side::Server, message, &event) } else { Ok(Vec::new()) };
+        let events = if is_known { self.decode_events(Side::Server, message, &event, method) } else { Ok(Vec::new()) };
         let events = match events {
             Ok(events) => events,
             Err(reason) => {
@@ -119,7 +119,10 @@ impl Relay {
                 let owed = if pending.method == "tools/call" { self.write_owed(step) } else { None };
                 let words = pending.advice.iter().chain(&advice).chain(&owed).cloned().collect::<Vec<_>>().join("\n");
                 let mut given = None;
-                if let Some(event) = rewritten {
+                if let Some(mut event) = rewritten {
+                    let unread = unread::read(Side::Server, &pending.method, message);
+                    let has_place = unread::take_out(&mut event, unread.as_ref());
+                    let result = result.filter(|_| has_place);
                     given = result.and_then(|result| tool_result::rewrite(&pending.method, result, &event));
                     if given.is_none() {
                         return step.send_to_client(&deny_request(id, &pending, &words));

@@ -114,6 +114,18 @@ fn approval_of_changed_call_is_denied() {
 }
 
 #[test]
+fn approval_of_call_with_other_digits_is_denied() {
+    for (shown, repeated) in [("0.1", "0.10000000000000001"), ("9007199254740993.0", "9007199254740992.0")] {
+        let mut connection = Connection::new();
+        let first = to_client(&connection.client(&stateless_call("1", &format!(r#"{{"amount":{shown}}}"#), "")));
+        let state = first.at("result.requestState").unwrap();
+        let more = format!(r#","inputResponses":{{"lictor":{YES}}},"requestState":{state}"#);
+        let repeated = stateless_call("2", &format!(r#"{{"amount":{repeated}}}"#), &more);
+        assert!(is_denied(&to_client(&connection.client(&repeated)), "2"), "{repeated}");
+    }
+}
+
+#[test]
 fn stateless_client_without_elicitation_is_denied() {
     let mut connection = Connection::new();
     let text = stateless_call("1", "{}", "").replace(r#"{"elicitation":{}}"#, "{}");

@@ -145,3 +145,122 @@ fn completions_and_link_names_are_redacted() {
     let wrong = r#"{"jsonrpc":"2.0","id":1,"result":{"completion":{"values":{"a":"ann@example.org"}}}}"#;
     assert!(to_client(&connection.server(wrong)).get("error").is_some());
 }
+
+/// Nothing that carries an address may pass, wherever in a message it is.
+#[test]
+fn no_member_of_a_message_is_unread() {
+    const POLICY: &str =
+        "{lictor: 1, name: p, properties: [{id: none, formula: 'always !carries(\"email\")', respond: block}]}";
+    let requests = [
+        ("tools/call", r#"{"name":"a","arguments":{},"_meta":{"note":"TEXT"}}"#),
+        ("tools/call", r#"{"name":"a","arguments":{},"_meta":{"TEXT":1}}"#),
+        ("tools/call", r#"{"name":"a","arguments":{},"task":{"note":["TEXT"]}}"#),
+        ("tools/call", r#"{"name":"a","inputResponses":{"q":{"action":"accept","more":"TEXT"}}}"#),
+        (
+            "tools/call",
+            r#"{"name":"a","inputResponses":{"q":{"role":"assistant","content":{"type":"x","y":"TEXT"},"model":"TEXT"}}}"#,
+        ),
+        ("resources/read", r#"{"uri":"https://example.org/?q=TEXT"}"#),
+        ("resources/subscribe", r#"{"uri":"https://example.org/?q=TEXT"}"#),
+        ("prompts/get", r#"{"name":"a","_meta":{"x":"TEXT"}}"#),
+        ("tools/list", r#"{"cursor":"TEXT"}"#),
+        ("initialize", r#"{"protocolVersion":"1","clientInfo":{"name":"c","description":"TEXT"}}"#),
+        ("ping", r#"{"_meta":{"x":"TEXT"}}"#),
+    ];
+    for (method, params) in requests {
+        let request = |text: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{}}}"#, params.replace("TEXT", text))
+        };
+        let connect = || Connection::with_policy(POLICY, "server", Arc::new(MemoryStore::new()));
+        let outs = connect().client(&request("ann@example.org"));
+        let answer = to_client(&outs);
+        assert!(!answer.to_string().contains("ann@"), "{method} {params}: {answer}");
+        let clean = request("guest");
+        assert!(is_forwarded(&connect().client(&clean), &clean), "{method} {params}");
+    }
+    let results = [
+        ("tools/call", r#"{"content":[{"type":"text","text":"a","annotations":{"audience":["TEXT"]}}]}"#),
+        ("tools/call", r#"{"content":[{"type":"text","text":"a","_meta":{"x":"TEXT"}}]}"#),
+        ("tools/call", r#"{"content":[{"type":"text","text":"a","refusal":"TEXT"}]}"#),
+        ("tools/call", r#"{"content":[{"type":"note","words":"TEXT"}]}"#),
+        ("tools/call", r#"{"content":[{"type":"image","data":"AA","mimeType":"a b TEXT"}]}"#),
+        ("tools/call", r#"{"content":[{"type":"resource","resource":{"uri":"a://b c TEXT","text":"x"}}]}"#),
+        ("tools/call", r#"{"content":[{"type":"resource_link","uri":"a://b","name":"x","title":"TEXT"}]}"#),
+        ("tools/call", r#"{"content":[],"structuredContent":{"orders":{"TEXT":[]}}}"#),
+        ("tools/call", r#"{"content":[],"_meta":{"x":{"y":["TEXT"]}}}"#),
+        ("tools/call", r#"{"content":[],"more":"TEXT"}"#),
+        ("resources/read", r#"{"contents":[{"uri":"u","text":"a","_meta":{"x":"TEXT"}}]}"#),
+        ("resources/read", r#"{"contents":[{"uri":"u","text":"a","TEXT":1}]}"#),
+        ("prompts/get", r#"{"messages":[{"role":"user","content":{"type":"text","text":"a"},"more":"TEXT"}]}"#),
+        ("prompts/get", r#"{"messages":[{"role":"a b TEXT","content":{"type":"text","text":"a"}}]}"#),
+        ("completion/complete", r#"{"completion":{"values":["a"],"more":"TEXT"}}"#),
+        ("initialize", r#"{"protocolVersion":"1","serverInfo":{"name":"s","description":"TEXT"}}"#),
+        ("resources/list", r#"{"resources":[],"_meta":{"x":"TEXT"}}"#),
+    ];
+    for (method, result) in results {
+        let answer = |text: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, result.replace("TEXT", text));
+        let connect = || {
+            let mut connection = Connection::with_policy(POLICY, "server", Arc::new(MemoryStore::new()));
+            ask(&mut connection, method);
+            connection
+        };
+        let given = to_client(&connect().server(&answer("ann@example.org")));
+        assert!(!given.to_string().contains("ann@"), "{method} {result}: {given}");
+        let clean = answer("guest");
+        assert!(is_returned(&connect().server(&clean), &clean), "{method} {result}");
+    }
+    let questions = [
+        ("sampling/createMessage", r#"{"messages":[{"role":"user","content":{"type":"x","y":"TEXT"}}]}"#),
+        ("sampling/createMessage", r#"{"messages":[],"metadata":{"x":"TEXT"}}"#),
+        ("sampling/createMessage", r#"{"messages":[],"tools":[{"name":"t","description":"TEXT"}]}"#),
+        ("elicitation/create", r#"{"message":"a","_meta":{"x":"TEXT"}}"#),
+        ("roots/list", r#"{"_meta":{"x":"TEXT"}}"#),
+    ];
+    for (method, params) in questions {
+        let question = |text: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{}}}"#, params.replace("TEXT", text))
+        };
+        let connect = || Connection::with_policy(POLICY, "server", Arc::new(MemoryStore::new()));
+        let answer = to_server(&connect().server(&question("ann@example.org")));
+        assert!(answer.get("error").is_some(), "{method} {params}: {answer}");
+        let clean = question("guest");
+        assert!(is_returned(&connect().server(&clean), &clean), "{method} {params}");
+    }
+    let mut connection = Connection::with_policy(POLICY, "server", Arc::new(MemoryStore::new()));
+    connection.server(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#);
+    let roots = r#"{"jsonrpc":"2.0","id":7,"result":{"roots":[{"uri":"file:///ann@example.org"}]}}"#;
+    assert!(to_server(&connection.client(roots)).get("error").is_some());
+    let mut connection = Connection::with_policy(POLICY, "server", Arc::new(MemoryStore::new()));
+    ask(&mut connection, "resources/read");
+    let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no","data":{"x":"ann@example.org"}}}"#;
+    assert!(!to_client(&connection.server(error)).to_string().contains("ann@"));
+}
+
+#[test]
+fn redaction_beside_the_arguments_is_a_denial() {
+    let policy =
+        "{lictor: 1, name: p, properties: [{id: none, formula: 'always !carries(\"email\")', respond: redact}]}";
+    let connect = || Connection::with_policy(policy, "server", Arc::new(MemoryStore::new()));
+    let call = |args: &str, note: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","arguments":{{"x":"{args}"}},"_meta":{{"note":"{note}"}}}}}}"#
+        )
+    };
+    let sent = to_server(&connect().client(&call("ann@example.org", "plain words")));
+    assert!(!sent.to_string().contains("ann@") && sent.to_string().contains("plain words"), "{sent}");
+    assert!(crate::is_denied(&to_client(&connect().client(&call("plain", "ann@example.org"))), "1"));
+    let result = |text: &str, note: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}],"_meta":{{"note":"{note}"}}}}}}"#
+        )
+    };
+    let answer = |text: &str, note: &str| {
+        let mut connection = connect();
+        ask(&mut connection, "tools/call");
+        to_client(&connection.server(&result(text, note)))
+    };
+    let given = answer("to ann@example.org", "plain words");
+    assert_eq!(given.at("result.content.0.text").and_then(lictor_json::Json::as_str), Some("to [redacted]"));
+    assert_eq!(given.at("result._meta.note").and_then(lictor_json::Json::as_str), Some("plain words"));
+    assert!(!answer("plain", "ann@example.org").to_string().contains("ann@"));
+}
