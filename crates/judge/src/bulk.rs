@@ -111,7 +111,7 @@ impl Judge {
         let mut violations = Violations::default();
         self.group.tick(&mut state.standing, now, &self.provers.prepared, &mut violations);
         let risks = self.risks.tick(&mut state.beliefs, now);
-        self.risks.weigh(&mut violations, &state.beliefs, &risks, &state.counts);
+        self.risks.weigh(&mut violations, &risks, &state.counts);
         state.spare_lost(&mut violations);
         state.count(&violations);
         violations
@@ -134,7 +134,7 @@ impl Judge {
         }
         match self.monitor(property).filter(|_| !state.is_lost(property)) {
             // Its risk may still reach what the property allows.
-            Some(_) if self.has_risk(&state.beliefs, property) => Verdict::Inconclusive,
+            Some(_) if self.has_risk(property) => Verdict::Inconclusive,
             Some(id) => self.group.verdict(&mut state.standing, id),
             None => Verdict::Inconclusive,
         }
@@ -192,7 +192,7 @@ impl Judge {
     /// Whether the session owes something by a property, with a deadline or by its end.
     pub(crate) fn owes(&mut self, state: &mut SessionState, property: usize) -> bool {
         let Some(id) = self.monitor(property).filter(|_| !state.is_lost(property)) else { return false };
-        let is_open = match self.has_risk(&state.beliefs, property) {
+        let is_open = match self.has_risk(property) {
             true => self.verdict_at_end(state, property, id) == Verdict::Violated,
             false => {
                 self.group.verdict(&mut state.standing, id) == Verdict::Inconclusive

@@ -5,6 +5,7 @@ mod definition;
 mod effect;
 mod erased;
 mod facts;
+mod failure;
 mod names;
 mod opinions;
 mod person;
@@ -427,9 +428,6 @@ fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
     denied().filter_map(read).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::No));
     for answer in &event.answers {
         if let Some(name) = plan.id(&answer.fact.name) {
-            if answer.is_suspended() {
-                labels.suspended.push(name);
-            }
             opinions.add_answer(name, answer);
         }
     }

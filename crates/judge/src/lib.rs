@@ -210,7 +210,7 @@ impl Judge {
     pub(crate) fn read_with_risks(
         &mut self,
         standing: &mut TraceState,
-        beliefs: &mut [Option<Belief>],
+        beliefs: &mut [Belief],
         counts: &[ViolationCount],
         event: &LabeledEvent,
     ) -> (Violations, Vec<usize>) {
@@ -219,13 +219,13 @@ impl Judge {
             return (violations, Vec::new());
         }
         let risks = self.risks.read(beliefs, &event.labels, event.observation.time, &self.provers.prepared);
-        let unknown = self.risks.weigh(&mut violations, beliefs, &risks, counts);
+        let unknown = self.risks.weigh(&mut violations, &risks, counts);
         (violations, unknown)
     }
 
-    /// Whether a property has a risk, and is not read plainly because of drift.
-    pub(crate) fn has_risk(&self, beliefs: &[Option<Belief>], property: usize) -> bool {
-        self.risks.has(beliefs, property)
+    /// Whether a property has a risk.
+    pub(crate) fn has_risk(&self, property: usize) -> bool {
+        self.risks.has(property)
     }
 
     /// Returns the risk that a session violates a property by its end, and the risk that the property allows; none if it

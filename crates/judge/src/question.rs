@@ -1,5 +1,6 @@
 //! The questions of a policy about an event, as far as their answers can still change a verdict.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use lictor_event::labeler::{Question, name_of};
@@ -59,16 +60,24 @@ impl Judge {
     }
 
     /// Returns those of the [questions](Judge::questions) that cannot wait: about properties with a risk, with deadlines or
-    /// over several sessions, whose verdicts do not say that they hang on an answer to come.
+    /// over several sessions, whose verdicts do not say that they hang on an answer to come; and about facts that the event
+    /// states itself, because the statement would pass for an answer.
     ///
     /// # Errors
     ///
     /// The state belongs to another judge.
     pub fn urgent_questions(&mut self, state: &SessionState, event: &Event) -> Result<Vec<Question>, SessionError> {
-        match self.owns(state) {
-            true => Ok(self.find_questions(state, event, Asked::Urgent)),
-            false => Err(SessionError::foreign_judge(None)),
+        if !self.owns(state) {
+            return Err(SessionError::foreign_judge(None));
         }
+        let mut questions = self.find_questions(state, event, Asked::Urgent);
+        if !(event.labels.is_empty() && event.answers.is_empty() && event.facts.is_empty()) {
+            let stated = self.find_questions(state, event, Asked::Relevant);
+            let is_new = |question: &Question| states(event, &question.fact.name) && !questions.contains(question);
+            let stated: Vec<Question> = stated.into_iter().filter(is_new).collect();
+            questions.extend(stated);
+        }
+        Ok(questions)
     }
 
     /// Returns those of the [questions](Judge::questions) that matter to some properties, by number.
@@ -155,13 +164,39 @@ impl Judge {
         if open.is_empty() || asked == Asked::All {
             return open.into_iter().map(|(_, question)| question).collect();
         }
-        let labeled = self.label(state, event);
+        let labeled = self.label(state, &without_statements(event, &open));
         let facts: Vec<Fact> = open.iter().map(|(_, question)| question.fact.clone()).collect();
         let names: Vec<NameId> = open.iter().map(|(name, _)| *name).collect();
         let matters = self.find_relevant(state, &labeled, &names, &facts, asked);
         self.recycle(labeled.labels, labeled.observation);
         open.into_iter().zip(matters).filter(|(_, matters)| *matters).map(|((_, question), _)| question).collect()
     }
+}
+
+/// Whether an event says of a fact that it holds, or that it does not.
+fn states(event: &Event, fact: &str) -> bool {
+    event.labels.iter().any(|label| stated_name(label) == fact)
+        || event.answers.iter().any(|answer| *answer.fact.name == *fact)
+        || event.facts.iter().any(|stated| *stated.name == *fact)
+}
+
+/// Returns the name of the fact that a label states or denies.
+fn stated_name(label: &str) -> &str {
+    let label = label.strip_prefix('!').unwrap_or(label);
+    label.split_once('(').map_or(label, |(name, _)| name)
+}
+
+/// Returns an event without what it says itself of facts that are asked for: their labelers may say otherwise.
+fn without_statements<'e>(event: &'e Event, open: &[(NameId, Question)]) -> Cow<'e, Event> {
+    if !open.iter().any(|(_, question)| states(event, &question.fact.name)) {
+        return Cow::Borrowed(event);
+    }
+    let is_kept = |name: &str| open.iter().all(|(_, question)| *question.fact.name != *name);
+    let mut event = event.clone();
+    event.labels.retain(|label| is_kept(stated_name(label)));
+    event.answers.retain(|answer| is_kept(&answer.fact.name));
+    event.facts.retain(|fact| is_kept(&fact.name));
+    Cow::Owned(event)
 }
 
 impl Judge {
@@ -184,7 +219,7 @@ impl Judge {
             }
             let is_left_out = match asked {
                 Asked::All | Asked::Relevant => false,
-                Asked::Urgent => self.can_wait(state, property),
+                Asked::Urgent => self.can_wait(property),
                 Asked::About(properties) => !properties.contains(&property),
             };
             if is_left_out {
@@ -199,17 +234,15 @@ impl Judge {
     }
 
     /// Whether a property says at each event if its verdict hangs on an answer to come.
-    fn can_wait(&self, state: &SessionState, property: usize) -> bool {
-        let has_monitor = self.monitor(property).is_some() && !self.has_risk(&state.beliefs, property);
+    fn can_wait(&self, property: usize) -> bool {
+        let has_monitor = self.monitor(property).is_some() && !self.has_risk(property);
         has_monitor && !self.prepared().formulas[property].is_timed
     }
 
     /// Whether each open fact can change what becomes of one property.
     fn find_relevant_to(&mut self, property: usize, state: &SessionState, facts: &Facts, open: &[Fact]) -> Vec<bool> {
         match self.monitor(property) {
-            _ if self.has_risk(&state.beliefs, property) => {
-                self.risks.find_relevant(&state.beliefs, property, facts, open)
-            }
+            _ if self.has_risk(property) => self.risks.find_relevant(&state.beliefs, property, facts, open),
             Some(id) => self.group.find_relevant(&state.standing, id, facts, open),
             // Which history it belongs to is known only after it was judged.
             None => vec![true; open.len()],

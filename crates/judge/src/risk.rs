@@ -4,8 +4,8 @@
 //! the property allows violates it, and one whose risk is below does not, whatever the answers say taken literally. If
 //! unknown facts let the risk be on either side, it is unknown. The monitor finds witnesses.
 //!
-//! Once the answers about one of its facts drift away from the calibration, a property has no belief any more in that
-//! session: its monitor decides, which read the answers plainly all the time.
+//! An answer that drifted away from the calibration has no chance. Like any other without one it is unknown to a belief, so
+//! that the property's `unknown` decides: drift is no reason to let an event pass.
 
 use std::sync::Arc;
 
@@ -40,11 +40,11 @@ struct RiskProperty {
     monitor: BeliefMonitor,
 }
 
-/// The beliefs of the properties with a risk in one session; none of a property that is read plainly.
-pub(crate) type Beliefs = Box<[Option<Belief>]>;
+/// The beliefs of the properties with a risk in one session.
+pub(crate) type Beliefs = Box<[Belief]>;
 
 /// Beliefs as data, by the names of their properties.
-pub(crate) type SavedBeliefs = Vec<(Text, Option<BeliefSnapshot>)>;
+pub(crate) type SavedBeliefs = Vec<(Text, BeliefSnapshot)>;
 
 /// The risk that an event, or the time before it, violates a property.
 #[derive(Clone, Debug)]
@@ -68,32 +68,27 @@ impl RiskGroup {
         self.properties.is_empty()
     }
 
-    /// Whether a property has a risk, and is not read plainly.
-    pub(crate) fn has(&self, beliefs: &[Option<Belief>], property: usize) -> bool {
-        self.properties.iter().zip(beliefs).any(|(it, belief)| it.property == property && belief.is_some())
+    /// Whether a property has a risk.
+    pub(crate) fn has(&self, property: usize) -> bool {
+        self.properties.iter().any(|it| it.property == property)
     }
 
     /// Returns the beliefs before the first event.
     pub(crate) fn start(&self) -> Beliefs {
-        self.properties.iter().map(|it| Some(it.monitor.start())).collect()
+        self.properties.iter().map(|it| it.monitor.start()).collect()
     }
 
-    /// Advances beliefs by an event, and returns the risks that it, and the time before it, violate something. A property
-    /// loses its belief if answers about a fact that it asks for drift.
+    /// Advances beliefs by an event, and returns the risks that it, and the time before it, violate something.
     pub(crate) fn read(
         &mut self,
-        beliefs: &mut [Option<Belief>],
+        beliefs: &mut [Belief],
         labels: &Labels,
         time: Option<Time>,
         prepared: &PreparedPolicy,
     ) -> Vec<EventRisk> {
         let (facts, choices) = labels.doubtful_facts(time, &prepared.plan.names);
         let mut risks = Vec::with_capacity(beliefs.len());
-        for (place, (it, held)) in self.properties.iter_mut().zip(beliefs).enumerate() {
-            if labels.suspended.iter().any(|name| prepared.asked(it.property).contains(name)) {
-                *held = None;
-            }
-            let Some(belief) = held else { continue };
+        for (place, (it, belief)) in self.properties.iter_mut().zip(beliefs).enumerate() {
             if let Some(time) = time {
                 let (risk, bindings) = it.monitor.tick_by_binding(belief, Time(time.0.saturating_sub(1)));
                 risks.push(EventRisk { place, by: DecidedBy::Deadline, risk, bindings });
@@ -105,33 +100,33 @@ impl RiskGroup {
     }
 
     /// Lets time pass, and returns the risks that a deadline was missed.
-    pub(crate) fn tick(&mut self, beliefs: &mut [Option<Belief>], now: Time) -> Vec<EventRisk> {
+    pub(crate) fn tick(&mut self, beliefs: &mut [Belief], now: Time) -> Vec<EventRisk> {
         let places = self.properties.iter_mut().zip(beliefs).enumerate();
-        let risk = |(place, (it, belief)): (usize, (&mut RiskProperty, &mut Option<Belief>))| {
-            let (risk, bindings) = it.monitor.tick_by_binding(belief.as_mut()?, now);
-            Some(EventRisk { place, by: DecidedBy::Deadline, risk, bindings })
+        let risk = |(place, (it, belief)): (usize, (&mut RiskProperty, &mut Belief))| {
+            let (risk, bindings) = it.monitor.tick_by_binding(belief, now);
+            EventRisk { place, by: DecidedBy::Deadline, risk, bindings }
         };
-        places.filter_map(risk).collect()
+        places.map(risk).collect()
     }
 
     /// Whether each open fact of the next event can change what becomes of a property.
     pub(crate) fn find_relevant(
         &mut self,
-        beliefs: &[Option<Belief>],
+        beliefs: &[Belief],
         property: usize,
         facts: &Facts,
         open: &[Fact],
     ) -> Vec<bool> {
         match self.properties.iter_mut().zip(beliefs).find(|(it, _)| it.property == property) {
-            Some((it, Some(belief))) => it.monitor.find_relevant(belief, facts, open),
-            _ => vec![false; open.len()],
+            Some((it, belief)) => it.monitor.find_relevant(belief, facts, open),
+            None => vec![false; open.len()],
         }
     }
 
     /// Returns the risk of a property that a session violates it by its end.
-    pub(crate) fn risk_at_end(&self, beliefs: &[Option<Belief>], property: usize) -> Option<(ChanceRange, Chance)> {
+    pub(crate) fn risk_at_end(&self, beliefs: &[Belief], property: usize) -> Option<(ChanceRange, Chance)> {
         let (it, belief) = self.properties.iter().zip(beliefs).find(|(it, _)| it.property == property)?;
-        Some((it.monitor.risk_at_end(belief.as_ref()?), it.threshold))
+        Some((it.monitor.risk_at_end(belief), it.threshold))
     }
 
     /// Returns the influence of each answer of a trace on a property; none if it has no risk, or has quantifiers.
@@ -141,11 +136,9 @@ impl RiskGroup {
     }
 
     /// Returns beliefs as data that survives a restart, by the names of their properties.
-    pub(crate) fn save(&self, beliefs: &[Option<Belief>], properties: &[Arc<Property>]) -> SavedBeliefs {
-        let saved = |(it, belief): (&RiskProperty, &Option<Belief>)| {
-            let snapshot = belief.as_ref().map(|belief| it.monitor.snapshot(belief));
-            (properties[it.property].id.clone(), snapshot)
-        };
+    pub(crate) fn save(&self, beliefs: &[Belief], properties: &[Arc<Property>]) -> SavedBeliefs {
+        let saved =
+            |(it, belief): (&RiskProperty, &Belief)| (properties[it.property].id.clone(), it.monitor.snapshot(belief));
         self.properties.iter().zip(beliefs).map(saved).collect()
     }
 
@@ -159,8 +152,7 @@ impl RiskGroup {
             let id = &properties[it.property].id;
             let refuse = |why: &str| RestoreError::new(format!("the chances of `{id}` cannot be restored: {why}"));
             let (_, saved) = saved.iter().find(|(name, _)| name == id).ok_or_else(|| refuse("they are missing"))?;
-            let restored = saved.as_ref().map(|saved| it.monitor.restore(saved)).transpose();
-            restored.map_err(|error| refuse(&error.to_string()))
+            it.monitor.restore(saved).map_err(|error| refuse(&error.to_string()))
         });
         restored.collect()
     }
@@ -169,12 +161,9 @@ impl RiskGroup {
     pub(crate) fn migrate(&mut self, saved: &SavedBeliefs, properties: &[Arc<Property>]) -> Beliefs {
         let migrated = self.properties.iter_mut().map(|it| {
             let id = &properties[it.property].id;
-            match saved.iter().find(|(name, _)| name == id) {
-                // What was read plainly before stays so for the rest of the session.
-                Some((_, None)) => None,
-                Some((_, Some(saved))) => Some(it.monitor.restore(saved).unwrap_or_else(|_| it.monitor.start())),
-                None => Some(it.monitor.start()),
-            }
+            let saved = saved.iter().find(|(name, _)| name == id);
+            let restored = saved.and_then(|(_, saved)| it.monitor.restore(saved).ok());
+            restored.unwrap_or_else(|| it.monitor.start())
         });
         migrated.collect()
     }
@@ -184,14 +173,13 @@ impl RiskGroup {
     pub(crate) fn weigh(
         &self,
         violations: &mut Violations,
-        beliefs: &[Option<Belief>],
         risks: &[EventRisk],
         counts: &[ViolationCount],
     ) -> Vec<usize> {
         if self.is_empty() {
             return Vec::new();
         }
-        violations.broken.retain(|it| !self.has(beliefs, it.property));
+        violations.broken.retain(|it| !self.has(it.property));
         let mut unknown = Vec::new();
         for EventRisk { place, by, risk, bindings } in risks {
             let RiskProperty { property, threshold, is_latched, .. } = &self.properties[*place];

@@ -13,8 +13,8 @@ pub struct SessionState {
     /// The judge that it belongs to: the numbers of its states mean something else to every other one.
     pub(crate) judge: Identity,
     pub(crate) standing: TraceState,
-    /// The beliefs of the properties with a risk; none of a property that is read plainly.
-    pub(crate) beliefs: Box<[Option<Belief>]>,
+    /// The beliefs of the properties with a risk.
+    pub(crate) beliefs: Box<[Belief]>,
     pub(crate) context: Context,
     /// How many events there were.
     pub(crate) steps: u32,

@@ -41,6 +41,8 @@
 //!   `_` and `-`.
 //! - `args.commands()` is the list of shell commands in all texts of a value, each in one spelling. If the text runs
 //!   commands that it does not show, the list is unknown, but `exists` and `all` decide by those that are found.
+//! - Whether values of two types are equal is unknown if a tool may read one as the other: `"900"` as 900, `"yes"` or 1
+//!   as true, a list of one element as the element. Otherwise they are different, as in CEL.
 //! - Comparisons that no event could decide, such as `tool > 3`, are refused when compiled.
 
 mod anywhere;
@@ -64,6 +66,7 @@ mod parse;
 mod pattern;
 mod pattern_set;
 mod pattern_size;
+mod readings;
 mod reason;
 mod root;
 mod run;
@@ -77,7 +80,7 @@ mod value;
 pub use error::{ExpressionError, ExpressionErrors};
 pub use matcher::Matcher;
 pub(crate) use pattern::LiteralPattern;
-pub(crate) use pattern_size::surely_compiles;
+pub(crate) use pattern_size::is_surely_compilable;
 pub use reason::Reason;
 pub use scope::{AnsweredCall, EvaluationScope};
 pub use tables::Tables;

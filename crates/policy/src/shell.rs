@@ -6,9 +6,11 @@
 //! says if a command may run that it could not read.
 
 mod container;
+mod disguise;
 mod download;
 mod embedded;
 mod file;
+mod launcher;
 mod lexer;
 mod marks;
 mod output;
@@ -20,6 +22,7 @@ mod spelling;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use disguise::{OtherName, join_assigned_files};
 use file::WrittenFile;
 use lexer::{Token, divide};
 use marks::{FILE_MARK, NETWORK_MARK, OUTPUT_MARK, UNKNOWN_MARK, remove_marks};
@@ -135,6 +138,8 @@ struct ShellReader {
     left_bytes: usize,
     /// The files that the text writes.
     files: Vec<WrittenFile>,
+    /// The programs to which the text gives another name.
+    other_names: Vec<OtherName>,
 }
 
 /// A text that is being read, command by command.
@@ -167,6 +172,7 @@ impl ShellReader {
             function_calls: 0,
             left_bytes: MAX_MADE_BYTES + 2 * text_bytes,
             files: Vec::new(),
+            other_names: Vec::new(),
         }
     }
 
@@ -377,8 +383,12 @@ impl ShellReader {
     }
 
     /// Reads one command, and returns what it writes.
-    fn read_words(&mut self, words: Vec<String>, input: CommandOutput) -> CommandOutput {
+    fn read_words(&mut self, mut words: Vec<String>, input: CommandOutput) -> CommandOutput {
+        join_assigned_files(&mut words);
         let mut bare = BareCommand::new(words);
+        for text in std::mem::take(&mut bare.texts) {
+            self.read_nested(Some(text));
+        }
         if bare.words.is_empty() {
             for word in &bare.assignments {
                 self.read_command_variable(word);
@@ -414,6 +424,10 @@ impl ShellReader {
         if INPUT_PROGRAMS.contains(&program.as_str()) && !input.text.is_empty() && self.may_make(input.text.len()) {
             words.push(format!("<<{}", input.text));
         }
+        self.read_without_variables(words);
+        self.read_other_name(words);
+        self.read_launched(&program, words.get(1..).unwrap_or_default(), &input);
+        self.read_subscripts(&program, words.get(1..).unwrap_or_default());
         self.note_downloads(&program, words);
         if let Some(name) = words.first() {
             self.run_file(name);
@@ -426,6 +440,7 @@ impl ShellReader {
             None => CommandOutput::default(),
         };
         self.note_written(&program, words, &output);
+        self.note_other_name(&program, words.get(1..).unwrap_or_default());
         if PATH_PROGRAMS.contains(&program.as_str()) {
             for word in words.iter_mut().skip(1) {
                 *word = resolve_path(word, self.scope.folder.as_deref());

@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::bytes::{Bytes, byte_before};
 use super::fold::FoldedText;
 use super::identifier::{is_identifying, normalize_value};
-use super::lexicon::KeyFilter;
+use super::loose_words::LooseWords;
 use super::phone::Phone;
-use super::scan::{ByteMasks, Glance, WINDOW_STEP, Window};
+use super::scan::{Glance, TextStart, visit_starts};
 use super::{Builtin, Confidence, PersonalData, Recogniser, email, encoded, mailbox_name};
 use lictor_json::Text;
 
@@ -85,7 +85,7 @@ impl<'a> Finder<'a> {
             self.find_mailboxes();
         }
         self.find_words_and_numbers(glance.has_digit);
-        if has_scripts && let Some(words) = &self.recogniser.wide {
+        if has_scripts && let Some(words) = LooseWords::non_latin() {
             for (range, cue, word) in words.find(self.text) {
                 self.match_cue(cue, range, word);
             }
@@ -126,53 +126,14 @@ impl<'a> Finder<'a> {
 
     /// Finds every word of the lexicon, every number and every long row of letters and digits.
     fn find_words_and_numbers(&mut self, has_digit: bool) {
-        let recogniser = self.recogniser;
-        let filter = recogniser.lexicon.filter(has_digit);
+        let filter = self.recogniser.lexicon.filter(has_digit);
         let bytes = self.bytes.all();
-        let mut continues = (false, false);
-        let mut from = 0;
-        while let window @ Window::Full(_) = Window::starting_at(bytes, from) {
-            let masks = window.masks(has_digit);
-            self.search_window(&window, masks, filter, from, continues);
-            continues = masks.continues();
-            from += WINDOW_STEP;
-        }
-        let window = Window::Last(bytes, from);
-        self.search_window(&window, window.masks(has_digit), filter, from, continues);
-    }
-
-    /// Visits the words and the numbers of one window.
-    #[inline(always)]
-    fn search_window(
-        &mut self,
-        window: &Window<'_>,
-        masks: ByteMasks,
-        filter: &KeyFilter,
-        from: usize,
-        continues: (bool, bool),
-    ) {
-        let mut words = window.word_starts(masks, continues.0);
-        while words != 0 {
-            let place = words.trailing_zeros() as usize;
-            words &= words - 1;
-            let key = window.key(masks, place);
-            if filter.may_have(key) {
-                self.match_word(key, from + place);
-            }
-        }
-        let mut numbers = window.number_starts(masks, continues.1);
-        while numbers != 0 {
-            let place = numbers.trailing_zeros() as usize;
-            numbers &= numbers - 1;
-            self.match_number(from + place);
-        }
-        let long_rows = masks.long_rows();
-        if long_rows != 0 {
-            self.decode_words(
-                from + long_rows.trailing_zeros() as usize,
-                from + (63 - long_rows.leading_zeros()) as usize,
-            );
-        }
+        let visit = |start| match start {
+            TextStart::Word(key, place) => self.match_word(key, place),
+            TextStart::Number(place) => self.match_number(place),
+            TextStart::LongRows(first, last) => self.decode_words(first, last),
+        };
+        visit_starts(bytes, has_digit, |key| filter.may_have(key), visit);
     }
 
     #[inline(never)]

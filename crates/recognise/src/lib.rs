@@ -96,7 +96,6 @@ use key::{KeyMeaning, Keys};
 use lexicon::Lexicon;
 pub use long_texts::LONG_TEXT_BYTES;
 use long_texts::LongTexts;
-use loose_words::LooseWords;
 pub use name::find_names;
 pub use open_patterns::OpenPatterns;
 pub use reading::TextReadings;
@@ -137,8 +136,6 @@ pub struct Recogniser {
     /// The names of all categories; the built-in ones first.
     names: Vec<Text>,
     lexicon: Lexicon,
-    /// Words in other scripts.
-    wide: Option<LooseWords>,
     custom: CustomCategories,
     keys: Keys,
     long_texts: LongTexts,
@@ -199,10 +196,8 @@ impl Recogniser {
         let number =
             |category: &CustomCategory| names.iter().position(|name| *name == category.name).unwrap_or(0) as u16;
         let compiled = CustomCategories::new(custom, number)?;
-        let wide = cue::NON_LATIN_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
         Ok(Recogniser {
             lexicon: build_lexicon(&compiled),
-            wide: LooseWords::new(wide).map_err(|error| (0, error))?,
             keys: Keys::new(custom.iter().map(|category| (category.name.as_str(), number(category)))),
             custom: compiled,
             names,
@@ -214,10 +209,8 @@ impl Recogniser {
     pub fn builtin() -> Recogniser {
         let names = BUILTIN_CATEGORIES.into_iter().map(Text::from).collect();
         let custom = CustomCategories::default();
-        let wide = cue::NON_LATIN_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
-        let wide = LooseWords::new(wide).unwrap_or_default();
         let (lexicon, keys) = (build_lexicon(&custom), Keys::new(std::iter::empty()));
-        Recogniser { lexicon, wide, keys, custom, names, long_texts: LongTexts::default() }
+        Recogniser { lexicon, keys, custom, names, long_texts: LongTexts::default() }
     }
 
     /// Whether a category has this name.
@@ -318,7 +311,7 @@ impl Recogniser {
                 let may_be_card = match number {
                     Number::Integer(value) => *value >= 1_000_000_000_000,
                     Number::Wide(..) => true,
-                    Number::Float(_) => false,
+                    Number::Float(_) | Number::Long(_) => false,
                 };
                 if may_be_card {
                     self.text(&number.to_string(), found);
@@ -326,11 +319,11 @@ impl Recogniser {
             }
             Json::Array(items) => items.iter().for_each(|item| self.search_value(item, key, parent, found)),
             Json::Object(object) => {
-                for (member, value) in object.iter() {
-                    if may_hold_data(member) {
-                        self.text(member, found);
+                for (name, value) in object.iter() {
+                    if member::may_hold_data(name) {
+                        self.text(name, found);
                     }
-                    self.search_value(value, member, key, found);
+                    self.search_value(value, name, key, found);
                 }
             }
         }
@@ -381,12 +374,6 @@ impl fmt::Debug for Recogniser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recogniser").field("categories", &self.names).finish_non_exhaustive()
     }
-}
-
-/// Whether a key may hold data itself: it has characters that names lack, or as many digits as a phone number.
-fn may_hold_data(key: &str) -> bool {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    !key.bytes().all(is_of_name) || key.bytes().filter(u8::is_ascii_digit).count() >= 7
 }
 
 fn build_lexicon(custom: &CustomCategories) -> Lexicon {

@@ -1,9 +1,11 @@
 //! Words that the lexicon cannot hold: other scripts, and words that start with a digit or have fewer than three
 //! letters.
 
+use std::sync::LazyLock;
+
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::cue::Cue;
+use super::cue::{Cue, NON_LATIN_PHRASES};
 use super::fold::fold;
 
 /// Words, each with what it announces.
@@ -14,6 +16,16 @@ pub(super) struct LooseWords {
 }
 
 impl LooseWords {
+    /// Returns the built-in words in other scripts. Their automaton is built for the first text that has letters of one:
+    /// it would take most of the time to make a recogniser.
+    pub(super) fn non_latin() -> Option<&'static LooseWords> {
+        static WORDS: LazyLock<Option<LooseWords>> = LazyLock::new(|| {
+            let words = NON_LATIN_PHRASES.iter().flat_map(|(cue, words)| words.split(", ").map(|word| (word, *cue)));
+            LooseWords::new(words).unwrap_or_default()
+        });
+        WORDS.as_ref()
+    }
+
     /// Returns an automaton of these words; none if there are none. A word is found in lower case, in capitals, and
     /// with one capital.
     pub(super) fn new<'a>(words: impl Iterator<Item = (&'a str, Cue)>) -> Result<Option<LooseWords>, String> {

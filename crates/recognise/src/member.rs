@@ -29,6 +29,21 @@ pub(super) struct Member {
     pub(super) range: Range<usize>,
 }
 
+/// The most bytes of a key that a program would choose as a name.
+const MAX_NAME_BYTES: usize = 40;
+
+/// The fewest digits of a key that may be a number of a person.
+const MIN_DIGITS: usize = 7;
+
+/// Whether a key may be data or a sentence rather than a name: it has characters that names lack, as many digits as a phone
+/// number, or more letters than a name. The key `consent_withdrawn` is a name: its value says whether it is so.
+pub(super) fn may_hold_data(key: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    key.len() > MAX_NAME_BYTES
+        || !key.bytes().all(is_of_name)
+        || key.bytes().filter(u8::is_ascii_digit).count() >= MIN_DIGITS
+}
+
 /// Whether a text may have members.
 pub(super) fn may_have_members(text: &str) -> bool {
     memchr::memchr_iter(b':', text.as_bytes()).any(|colon| {

@@ -12,7 +12,8 @@ use super::bytes::{Bytes, byte_before, ends_with_at, is_alnum, is_blank, run_sta
 use super::cue_finder::find_loose_date_before;
 use super::email::{AT_WORDS, DOT_WORDS, is_closing, is_local, is_opening};
 use super::finder::Finder;
-use super::scan::{Glance, word_key};
+use super::loose_words::LooseWords;
+use super::scan::{Glance, TextStart, visit_starts};
 use super::street::{NAMED_ENDINGS, POST_OFFICES, STREET_ENDINGS};
 use super::{PersonalData, Recogniser, date, email, encoded, fold, member};
 
@@ -118,6 +119,28 @@ impl<'t> OpenSearch<'t> {
         }
     }
 
+    /// Adds mailboxes that are not complete, around every `@` and every `[at]`.
+    fn find_mailboxes(&mut self) {
+        let beyond = Cell::new(false);
+        let bytes = Bytes::open(self.text, &beyond);
+        for place in memchr::memchr_iter(b'@', bytes.all()) {
+            beyond.set(false);
+            email::find_around_sign(bytes, place);
+            if beyond.get() {
+                self.add_search(place, true);
+            }
+        }
+        for place in memchr::memchr3_iter(b'(', b'[', b'{', bytes.all()) {
+            beyond.set(false);
+            if let Some(word) = email::read_bracketed_at(bytes, place) {
+                email::find_around_word(bytes, word, false);
+            }
+            if beyond.get() {
+                self.add_search(place, true);
+            }
+        }
+    }
+
     /// Runs every search, and adds those that are not final.
     fn find_searches(&mut self, has_scripts: bool) {
         let (recogniser, text) = (self.recogniser, self.text);
@@ -125,31 +148,28 @@ impl<'t> OpenSearch<'t> {
         let bytes = Bytes::open(text, &beyond);
         let mut found = PersonalData::default();
         let mut finder = Finder::open(recogniser, text, bytes, &mut found);
-        let mut before = 0;
-        for (place, &byte) in bytes.iter().enumerate() {
+        // Digits may still arrive.
+        let filter = recogniser.lexicon.filter(true);
+        let visit = |start| {
             beyond.set(false);
-            let previous = std::mem::replace(&mut before, byte);
-            let mut looks_back = true;
-            match byte {
-                b'@' => drop(email::find_around_sign(bytes, place)),
-                b'(' | b'[' | b'{' => {
-                    if let Some(word) = email::read_bracketed_at(bytes, place) {
-                        email::find_around_word(bytes, word, false);
-                    }
-                }
-                b'0'..=b'9' if !previous.is_ascii_digit() => finder.match_number(place),
-                byte if byte.is_ascii_alphabetic() && !previous.is_ascii_alphabetic() => {
-                    let key = read_key(&bytes[place..]);
+            let (place, looks_back) = match start {
+                TextStart::Word(key, place) => {
                     finder.match_word(key, place);
-                    looks_back = recogniser.lexicon.entries(key).iter().any(|entry| entry.cue.looks_back());
+                    (place, recogniser.lexicon.entries(key).iter().any(|entry| entry.cue.looks_back()))
                 }
-                _ => continue,
-            }
+                TextStart::Number(place) => {
+                    finder.match_number(place);
+                    (place, true)
+                }
+                TextStart::LongRows(..) => return,
+            };
             if beyond.get() {
                 self.add_search(place, looks_back);
             }
-        }
-        let scripts = recogniser.wide.as_ref().filter(|_| has_scripts);
+        };
+        visit_starts(bytes.all(), true, |key| filter.may_have(key), visit);
+        self.find_mailboxes();
+        let scripts = has_scripts.then(LooseWords::non_latin).flatten();
         for words in scripts.into_iter().chain(&recogniser.custom.loose) {
             for (range, cue, word) in words.find(text) {
                 beyond.set(range.end == text.len());
@@ -161,18 +181,6 @@ impl<'t> OpenSearch<'t> {
             words.find_begun(text).into_iter().for_each(|(place, cue)| self.add_search(place, cue.looks_back()));
         }
     }
-}
-
-/// Returns the key of the word that starts here.
-fn read_key(bytes: &[u8]) -> u64 {
-    let mut letters = [0; 8];
-    let word = bytes.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic());
-    let mut length = 0;
-    for (letter, byte) in letters.iter_mut().zip(word) {
-        *letter = *byte;
-        length += 1;
-    }
-    word_key(u64::from_le_bytes(letters), length)
 }
 
 /// Returns where the earliest finding can start of a search that starts at a place, or later if the text ends there.

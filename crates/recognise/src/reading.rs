@@ -77,6 +77,10 @@ fn split_at_underscores(text: &str) -> String {
 /// Returns a text with its escapes decoded, without what is not read, and with what it hides in lines after it.
 fn decode_text(text: &str) -> Cow<'_, str> {
     let words = decode_words(text.as_bytes());
+    // Most texts read as they are written, which needs no copy.
+    if words.is_empty() && !has_special(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
     let mut decoder = TextDecoder::default();
     decoder.add(text);
     if decoder.is_changed || !words.is_empty() {
@@ -187,6 +191,11 @@ fn read_tag(text: &str, start: usize) -> Option<(&str, usize)> {
     is_name.then(|| (&text[name_start..name_start + length], name_start + end + 1))
 }
 
+/// Whether some byte is special. Without an early end, a whole vector is compared at once.
+fn has_special(bytes: &[u8]) -> bool {
+    bytes.chunks(64).any(|piece| piece.iter().fold(false, |any, byte| any | is_special(*byte)))
+}
+
 fn is_special(byte: u8) -> bool {
     (byte >= 0x80) | matches!(byte, b'%' | b'&' | b'\\' | b'<')
 }
@@ -223,6 +232,19 @@ mod tests {
         ];
         for (text, wanted) in cases {
             assert_eq!(join(text), wanted, "{text}");
+        }
+    }
+
+    /// A text without special bytes is not decoded, which must come to the same.
+    #[test]
+    fn reading_without_special_bytes_is_the_text() {
+        for letter in ('\0'..='\u{ff}').chain(['Ж', '\u{200b}', '𝐀']) {
+            for before in [0, 1, 63, 64, 200] {
+                let text = format!("{}{letter}amp; b", "a".repeat(before));
+                let mut decoder = TextDecoder::default();
+                decoder.add(&text);
+                assert!(has_special(text.as_bytes()) || (!decoder.is_changed && decoder.decoded == text), "{text:?}");
+            }
         }
     }
 

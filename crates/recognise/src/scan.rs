@@ -77,20 +77,20 @@ impl<const N: usize> GlanceLanes<N> {
 }
 
 /// How many bytes a window has.
-pub(super) const WINDOW_BYTES: usize = 64;
+const WINDOW_BYTES: usize = 64;
 
 /// How many places of a window are examined, unless it is the last: from each of them the next bytes are in the window.
-pub(super) const WINDOW_STEP: usize = WINDOW_BYTES - 8;
+const WINDOW_STEP: usize = WINDOW_BYTES - 8;
 
 /// Where letters and digits are in a window of a text; the bit of a byte is the one of its place in the window.
 #[derive(Clone, Copy)]
-pub(super) struct ByteMasks {
+struct ByteMasks {
     letters: u64,
     digits: u64,
 }
 
 /// A window of a text.
-pub(super) enum Window<'t> {
+enum Window<'t> {
     /// One with enough text after it.
     Full(&'t [u8; WINDOW_BYTES]),
     /// The last one, with the whole text and where it starts.
@@ -100,7 +100,7 @@ pub(super) enum Window<'t> {
 impl<'t> Window<'t> {
     /// Returns the window that starts here.
     #[inline]
-    pub(super) fn starting_at(bytes: &'t [u8], from: usize) -> Window<'t> {
+    fn starting_at(bytes: &'t [u8], from: usize) -> Window<'t> {
         match bytes.get(from..).and_then(|rest| rest.split_first_chunk()) {
             Some((window, rest)) if !rest.is_empty() => Window::Full(window),
             _ => Window::Last(bytes, from),
@@ -109,7 +109,7 @@ impl<'t> Window<'t> {
 
     /// Returns where its letters are, and its digits if the text has any.
     #[inline(always)]
-    pub(super) fn masks(&self, has_digit: bool) -> ByteMasks {
+    fn masks(&self, has_digit: bool) -> ByteMasks {
         match self {
             Window::Full(window) => ByteMasks {
                 letters: class_bits(window, is_letter),
@@ -130,20 +130,20 @@ impl<'t> Window<'t> {
 
     /// Returns where words of at least three letters start. A word of the window before may continue.
     #[inline]
-    pub(super) fn word_starts(&self, masks: ByteMasks, continues: bool) -> u64 {
+    fn word_starts(&self, masks: ByteMasks, continues: bool) -> u64 {
         let letters = masks.letters;
         letters & !(letters << 1 | u64::from(continues)) & (letters >> 1) & (letters >> 2) & self.examined()
     }
 
     /// Returns where numbers start.
     #[inline]
-    pub(super) fn number_starts(&self, masks: ByteMasks, continues: bool) -> u64 {
+    fn number_starts(&self, masks: ByteMasks, continues: bool) -> u64 {
         masks.digits & !(masks.digits << 1 | u64::from(continues)) & self.examined()
     }
 
     /// Returns the key of the word that starts at a place of the window: its first eight letters, in lower case.
     #[inline]
-    pub(super) fn key(&self, masks: ByteMasks, place: usize) -> u64 {
+    fn key(&self, masks: ByteMasks, place: usize) -> u64 {
         let letters = match self {
             Window::Full(window) => match window.get(place..).and_then(|rest| rest.first_chunk()) {
                 Some(eight) => u64::from_le_bytes(*eight),
@@ -153,18 +153,84 @@ impl<'t> Window<'t> {
         };
         (letters | (0x20 * LOW_BITS)) & LETTER_MASKS[(masks.letters >> (place & 63)) as usize & 0xFF]
     }
+
+    /// Visits the places of the window, which starts at `from`.
+    #[inline(always)]
+    fn visit_starts(
+        &self,
+        masks: ByteMasks,
+        from: usize,
+        continues: (bool, bool),
+        is_wanted: &impl Fn(u64) -> bool,
+        visit: &mut impl FnMut(TextStart),
+    ) {
+        let mut words = self.word_starts(masks, continues.0);
+        while words != 0 {
+            let place = words.trailing_zeros() as usize;
+            words &= words - 1;
+            let key = self.key(masks, place);
+            if is_wanted(key) {
+                visit(TextStart::Word(key, from + place));
+            }
+        }
+        let mut numbers = self.number_starts(masks, continues.1);
+        while numbers != 0 {
+            let place = numbers.trailing_zeros() as usize;
+            numbers &= numbers - 1;
+            visit(TextStart::Number(from + place));
+        }
+        let rows = masks.long_rows();
+        if rows != 0 {
+            visit(TextStart::LongRows(
+                from + rows.trailing_zeros() as usize,
+                from + (63 - rows.leading_zeros()) as usize,
+            ));
+        }
+    }
+}
+
+/// A place of a text where something may start.
+#[derive(Clone, Copy)]
+pub(super) enum TextStart {
+    /// A word of at least three letters, by its key.
+    Word(u64, usize),
+    /// A number.
+    Number(usize),
+    /// Long rows of letters and digits: the places of the first and of the last.
+    LongRows(usize, usize),
+}
+
+/// Visits the places of a text where something may start, window by window; words only with a wanted key, numbers only if
+/// the text has digits.
+#[inline(always)]
+pub(super) fn visit_starts(
+    bytes: &[u8],
+    has_digit: bool,
+    is_wanted: impl Fn(u64) -> bool,
+    mut visit: impl FnMut(TextStart),
+) {
+    let mut continues = (false, false);
+    let mut from = 0;
+    while let window @ Window::Full(_) = Window::starting_at(bytes, from) {
+        let masks = window.masks(has_digit);
+        window.visit_starts(masks, from, continues, &is_wanted, &mut visit);
+        continues = masks.continues();
+        from += WINDOW_STEP;
+    }
+    let window = Window::Last(bytes, from);
+    window.visit_starts(window.masks(has_digit), from, continues, &is_wanted, &mut visit);
 }
 
 impl ByteMasks {
     /// Whether the last examined place holds a letter, and whether it holds a digit.
     #[inline]
-    pub(super) fn continues(self) -> (bool, bool) {
+    fn continues(self) -> (bool, bool) {
         (self.letters >> (WINDOW_STEP - 1) & 1 != 0, self.digits >> (WINDOW_STEP - 1) & 1 != 0)
     }
 
     /// Returns where sixteen letters and digits in a row start. Windows overlap, so a row of 23 is always found.
     #[inline]
-    pub(super) fn long_rows(self) -> u64 {
+    fn long_rows(self) -> u64 {
         let row = self.letters | self.digits;
         let row = row & (row >> 1);
         let row = row & (row >> 2);
@@ -283,20 +349,17 @@ mod tests {
 
     /// Every word of at least three letters and every number of a text, as the windows give them.
     fn find_starts(text: &str) -> (Vec<(usize, u64)>, Vec<usize>) {
-        let bytes = text.as_bytes();
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        let (mut from, mut continues) = (0, (false, false));
-        while from < bytes.len() {
-            let window = Window::starting_at(bytes, from);
-            let masks = window.masks(true);
-            let places = |bits: u64| (0..64).filter(move |place| bits >> place & 1 != 0);
-            words.extend(
-                places(window.word_starts(masks, continues.0)).map(|place| (from + place, window.key(masks, place))),
-            );
-            numbers.extend(places(window.number_starts(masks, continues.1)).map(|place| from + place));
-            continues = masks.continues();
-            from += if let Window::Full(_) = window { WINDOW_STEP } else { WINDOW_BYTES };
-        }
+        visit_starts(
+            text.as_bytes(),
+            true,
+            |_| true,
+            |start| match start {
+                TextStart::Word(key, place) => words.push((place, key)),
+                TextStart::Number(place) => numbers.push(place),
+                TextStart::LongRows(..) => {}
+            },
+        );
         (words, numbers)
     }
 

@@ -35,7 +35,7 @@ impl Decider {
 
     /// Adds the answers of labelers to an event.
     pub(super) fn ask_labelers(&mut self, guarded: &GuardedSession, labelers: &Labelers, event: &mut Event) {
-        labelers.complete(event);
+        labelers.complete("", event);
         let (questions, before) = self.questions(guarded, event, true);
         if !questions.is_empty() {
             labelers.answer("", event, &before, &questions);

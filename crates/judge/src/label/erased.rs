@@ -6,7 +6,7 @@ use lictor_event::{Arguments, Event};
 use lictor_json::{Json, Text};
 
 use super::facts::{Labels, NameId};
-use super::values::{each_scalar, plain_text};
+use super::values::plain_text;
 use lictor_logic::Value;
 
 /// Shorter identifiers occur in texts by chance.
@@ -48,9 +48,19 @@ fn is_telling(person: &str) -> bool {
     person.chars().count() >= MIN_CHARACTERS && !person.starts_with('*') && person.chars().any(is_sign)
 }
 
-/// Collects the texts and numbers of a value, without the names of its members.
+/// Collects the texts and numbers of a value, and the names of its members: a result may list persons by them.
 fn collect_texts(value: &Json, texts: &mut Vec<String>) {
-    each_scalar(value, &mut String::new(), &mut |_, scalar| texts.push(plain_text(scalar).to_lowercase()));
+    match value {
+        Json::Null => {}
+        Json::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Json::Object(members) => {
+            for (key, value) in members.iter() {
+                texts.push(key.as_str().to_lowercase());
+                collect_texts(value, texts);
+            }
+        }
+        scalar => texts.push(plain_text(scalar).to_lowercase()),
+    }
 }
 
 /// Whether a text contains a name, and not as a part of a longer word or number.
@@ -76,5 +86,14 @@ mod tests {
         assert_eq!(found("The order of Customer-17 is late"), ["customer-17"]);
         assert_eq!(found("customer-170, jane millers"), [] as [&str; 0]);
         assert_eq!(found("Write to JANE MILLER."), ["Jane Miller"]);
+    }
+
+    #[test]
+    fn erased_person_is_found_as_key_of_result() {
+        let result = lictor_json::parse_str(r#"{"orders":{"customer-17":[{"id":1}]}}"#).ok();
+        let event = Event { result, ..Event::default() };
+        let mut subjects = Vec::new();
+        add_named(&["customer-17".into(), "customer-18".into()], &event, &mut subjects);
+        assert_eq!(subjects, ["customer-17"]);
     }
 }

@@ -18,8 +18,6 @@ pub(crate) struct Labels {
     /// The facts of which a labeler's answer has a chance. As it was said, the answer is among the others, too. They
     /// belong to one event and are not kept with it.
     choices: Vec<(NameId, Vec<Value>, Option<Chance>)>,
-    /// The facts about which the answers of a labeler drift. They belong to one event, too.
-    pub(crate) suspended: Vec<NameId>,
 }
 
 /// A place between the facts of one event and those of the next.
@@ -42,7 +40,6 @@ impl Labels {
         self.values.clear();
         self.unknown.clear();
         self.choices.clear();
-        self.suspended.clear();
     }
 
     /// Adds a fact.
@@ -127,7 +124,6 @@ impl Labels {
         self.values.append(&mut other.values);
         self.unknown.append(&mut other.unknown);
         other.choices.clear();
-        other.suspended.clear();
     }
 
     /// Drops the facts before a place.

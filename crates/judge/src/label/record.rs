@@ -2,23 +2,20 @@
 //!
 //! A text never makes a record. A call makes one if the policy says so for its tool and its result reports no error.
 
-use lictor_json::{Json, Text};
+use lictor_json::Text;
 use lictor_policy::ToolRecordKind;
 use lictor_policy::expression::{AnsweredCall, CelValue, Evaluation, EvaluationScope, Expression};
 
 use super::facts::{Labels, NameId};
+use super::failure::{is_success, misses_object};
 use super::person;
 use super::plan::Plan;
 use super::record_plan::{PurposePlace, RecordPlan};
 use super::values::Values;
-use lictor_event::{Event, Kind};
+use lictor_event::{Arguments, Declared, Event, Kind, find_contradiction};
 
 /// How many persons or purposes one record may name; a list in a log may have any length.
 const MAX_NAMES: usize = 1000;
-
-/// Beginnings of a text that reports a failure.
-const FAILURES: &[&str] =
-    &["error", "failed", "failure", "exception", "traceback", "could not", "cannot", "unable", "denied"];
 
 /// The persons or purposes that an expression names; `None` among them is one that is not known.
 type Names = Vec<Option<Text>>;
@@ -87,9 +84,30 @@ pub(super) fn label_records(
     }
     // The arguments of the call are those of the record.
     let event = Event { args: call.and_then(|call| call.args.clone()), ..event.clone() };
+    let (refuses, misses) = (refuses_consent(&event), misses_object(&event));
+    let counts = |record: &&RecordPlan| match record.kind {
+        ToolRecordKind::Consent | ToolRecordKind::ExplicitConsent => !refuses && !misses,
+        ToolRecordKind::Erasure => !misses,
+        // A person may withdraw from what no record knows.
+        _ => true,
+    };
     let mut scope = EvaluationScope::new(&event);
     scope.call = call;
-    records.iter().flat_map(|record| label_record(record, plan, &scope, values, labels)).collect()
+    let records = records.iter().filter(counts);
+    records.flat_map(|record| label_record(record, plan, &scope, values, labels)).collect()
+}
+
+/// Whether the arguments of a call or its result say that consent was refused, withdrawn, or only asked for:
+/// `set_consent(granted=false)` records none.
+fn refuses_consent(event: &Event) -> bool {
+    let args = event.args.as_ref().and_then(Arguments::value);
+    let text = event.text.as_deref().map(str::trim).filter(|text| text.starts_with('{'));
+    let parsed = text.and_then(|text| lictor_json::parse_str(text).ok());
+    let tool = event.tool.as_deref().unwrap_or_default();
+    let mut values = args.into_iter().chain(&event.result).chain(&parsed);
+    values.any(|value| {
+        value.as_object().is_some_and(|members| find_contradiction(members, Declared::Allowance, tool).is_some())
+    })
 }
 
 /// Returns the names that an expression gives: a scalar or a list of them. A missing one is not known, since the call
@@ -109,33 +127,4 @@ fn plain_name(value: &lictor_logic::Value) -> String {
         lictor_logic::Value::Text(text) => text.to_string(),
         other => other.to_string(),
     }
-}
-
-/// Whether a result reports no error: neither as a flag, nor as a member of its value, nor as the beginning of its text.
-fn is_success(event: &Event) -> bool {
-    let text = event.text.as_deref().unwrap_or_default().trim_start();
-    let parsed = text.starts_with('{').then(|| lictor_json::parse_str(text).ok()).flatten();
-    let starts_badly = |text: &str| {
-        FAILURES.iter().any(|word| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
-    };
-    !event.failed
-        && !starts_badly(text)
-        && event.result.iter().chain(&parsed).all(|value| !reports_error(value))
-        && !event.result.as_ref().and_then(Json::as_str).is_some_and(|text| starts_badly(text.trim_start()))
-}
-
-fn reports_error(value: &Json) -> bool {
-    let is_set = |key: &str| {
-        value.get(key).is_some_and(|value| match value {
-            Json::Null | Json::Bool(false) => false,
-            Json::String(text) => !text.is_empty(),
-            Json::Array(items) => !items.is_empty(),
-            _ => true,
-        })
-    };
-    let is_false = |key: &str| value.get(key).and_then(Json::as_bool) == Some(false);
-    let status = value.get("status").and_then(Json::as_str).unwrap_or_default().to_ascii_lowercase();
-    ["error", "errors", "isError", "is_error"].into_iter().any(is_set)
-        || ["success", "ok", "succeeded"].into_iter().any(is_false)
-        || matches!(status.as_str(), "error" | "failed" | "failure" | "denied" | "rejected" | "not_found")
 }

@@ -73,6 +73,7 @@ pub(super) fn value_of(value: &Json) -> Option<Value> {
         Json::Bool(value) => Some(Value::Bool(*value)),
         Json::Number(Number::Integer(value)) => Some(Value::Integer(*value)),
         Json::Number(Number::Float(value)) => Value::number(*value),
+        Json::Number(Number::Long(decimal)) => Value::number(decimal.nearest()),
         // The engine has no exact number for it; as a text it is still equal only to itself.
         Json::Number(wide) => Some(Value::text(wide.to_string())),
         Json::Null | Json::Array(_) | Json::Object(_) => None,

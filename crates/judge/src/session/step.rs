@@ -28,7 +28,7 @@ impl Session {
         let mut findings = without_numbers(self.trail.findings(judge.provers(), &violations.broken, later));
         let own = findings.len();
         doubts.append(&mut judge.doubts((&self.state.standing, &standing), &self.trail, &labeled, &violations));
-        doubts.retain(|property| !judge.has_risk(&beliefs, *property) || self.state.is_lost(*property));
+        doubts.retain(|property| !judge.has_risk(*property) || self.state.is_lost(*property));
         doubts.append(&mut unweighed);
         if let Some(history_event) = &history_event {
             let before = self.hypothesis.as_deref().unwrap_or_default();

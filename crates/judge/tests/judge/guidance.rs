@@ -294,7 +294,7 @@ fn random_event(random: &mut Random, second: i64) -> Event {
 #[test]
 fn shield_stops_what_brute_force_stops() {
     let (mut stopped, mut narrowed, mut missed) = (0, 0, 0);
-    for seed in 1..=120u64 {
+    for seed in 1..=u64::from(crate::cases(60)) {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let is_by_name = random.below(2) == 0;
         let atoms: Vec<&str> = match is_by_name {
@@ -337,7 +337,7 @@ fn shield_stops_what_brute_force_stops() {
         }
     }
     // The test must be about something.
-    assert!(stopped > 40 && narrowed > stopped, "{stopped} {narrowed}");
+    assert!(stopped > 20 && narrowed > stopped, "{stopped} {narrowed}");
     // What is missed depends on arguments in a way that no sketch can see.
     assert!(missed * 3 < stopped + narrowed, "{missed} of {stopped} and {narrowed}");
 }

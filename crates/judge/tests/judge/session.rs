@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::LazyLock;
+
 use lictor_event::Event;
 use lictor_event::record::LogRecord;
 use lictor_json as json;
@@ -35,9 +37,14 @@ enum Fate {
     CommittedLate,
 }
 
+/// Returns a judge of its own by the policy, which is compiled once.
 fn judge() -> Judge {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
-    Judge::new(&loaded.policy).unwrap()
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| {
+        let loaded =
+            Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+        Judge::new(&loaded.policy).unwrap()
+    });
+    JUDGE.fork()
 }
 
 fn event(session: usize, second: u32, what: usize, amount: i64) -> Event {
@@ -89,7 +96,7 @@ fn told(findings: Vec<Finding>) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(128), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn session_equals_its_committed_events(
@@ -133,7 +140,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(128), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Checks that a chain of proposals finds the same as a session that commits the steps, and changes nothing.
     #[test]

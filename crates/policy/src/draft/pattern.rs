@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::expression::{LiteralPattern, Matcher, surely_compiles};
+use crate::expression::{LiteralPattern, Matcher, is_surely_compilable};
 use crate::policy_reader::{PolicyReader, ScalarProblem};
 use crate::yaml::{Content, YamlNode};
 use crate::{FactPattern, Test};
@@ -98,7 +98,7 @@ impl PolicyReader<'_> {
 
     /// Whether a part of the node's text is a regular expression, here with its named parts; reports an error if not.
     pub(super) fn check_regex(&mut self, node: &YamlNode, expression: &str, part: Range<usize>) -> bool {
-        if surely_compiles(expression, DEFAULT_MAX_DEPTH, DEFAULT_MAX_BYTES) {
+        if is_surely_compilable(expression, DEFAULT_MAX_DEPTH, DEFAULT_MAX_BYTES) {
             return true;
         }
         let Err(error) = regex::Regex::new(expression) else { return true };

@@ -3,6 +3,9 @@
 use super::set::Effects;
 use super::vocabulary::{Vocabulary, Word, WordClass};
 
+/// Endings of nouns that name an action: `cancellation`, `renewal`, `payment`, `disclosure`.
+const NOUN_ENDINGS: [&str; 4] = ["ion", "al", "ment", "sure"];
+
 /// What was read of a clause: the words between two conjunctions.
 #[derive(Debug, Default)]
 struct Clause {
@@ -24,6 +27,9 @@ struct Clause {
     starts_unknown: bool,
     /// Whether the first word changes something as a verb: `release` in `release_version`.
     starts_with_change: bool,
+    /// Whether the first word is an action that may be an imperative: `change` in `change_policy`, and neither `refund` nor
+    /// `cancellation` in `refund_policy` and `cancellation_policy`.
+    starts_with_imperative: bool,
     is_unclear: bool,
     /// Whether the last word acts as a verb.
     ends_with_verb: bool,
@@ -101,6 +107,9 @@ impl Clause {
         self.starts_with_change |= may_act
             && class == Some(WordClass::Action)
             && counted.is_some_and(|counted| counted.contains(Effects::from_names(["write"])));
+        let is_noun = NOUN_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        let pays = counted.is_some_and(|counted| counted.contains(Effects::from_names(["payment"])));
+        self.starts_with_imperative |= self.starts_with_change && self.names.len() == 1 && !is_noun && !pays;
         // After a verb it is a noun.
         self.is_unclear |= class == Some(WordClass::Unclear) && self.verbs.is_none();
         match class {
@@ -118,7 +127,8 @@ impl Clause {
                 return;
             }
             _ => {
-                if matches!(class, Some(WordClass::Answer | WordClass::Artifact | WordClass::Topic)) {
+                if matches!(class, Some(WordClass::Answer | WordClass::Artifact | WordClass::Terms | WordClass::Topic))
+                {
                     self.topics = Some(union(self.topics, counted));
                 }
                 if !self.is_object_complete {
@@ -155,6 +165,7 @@ impl Clause {
         match self.last_class {
             Some(WordClass::Answer) => asks,
             Some(WordClass::Artifact) => asks && !self.starts_unknown && !self.starts_with_change,
+            Some(WordClass::Terms) => asks && !self.starts_unknown && !self.starts_with_imperative,
             _ => false,
         }
     }

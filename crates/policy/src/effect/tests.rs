@@ -131,6 +131,40 @@ fn effect_of_ambiguous_name_is_not_read() {
     }
 }
 
+/// A noun of information at the end asks about an action that is named by a noun, and is what a verb acts on.
+#[test]
+fn effect_of_name_about_action_is_read() {
+    for (tool, effects) in [
+        ("refund_policy", "read"),
+        ("refund_eligibility", "read"),
+        ("cancellation_policy", "read"),
+        ("payment_methods", "read"),
+        ("transfer_options", "read"),
+        ("charge_estimator", "read"),
+        ("withdrawal_fee", "read"),
+        ("buy_price", "read"),
+        ("order_tracking", "read"),
+        ("email_validator", "read"),
+        ("call_transcript", "read"),
+        ("update_check", "read"),
+        ("get_delete_candidates", "read"),
+        ("post_processing", "unknown"),
+        ("remove_stopwords", "unknown"),
+        ("update_policy", "write"),
+        ("change_policy", "write"),
+        ("reset_options", "write"),
+        ("delete_policy", "write destructive"),
+        ("close_policy", "write destructive"),
+        ("pay_fees", "write payment irreversible"),
+        ("get_and_increment", "read write"),
+        ("issue_credit", "write payment irreversible"),
+        ("settle_claim", "write payment irreversible"),
+        ("ueberweisung_ausfuehren", "write payment irreversible execute"),
+    ] {
+        assert_eq!(names_of(guess_from_name(tool)), effects, "{tool}");
+    }
+}
+
 #[test]
 fn effect_follows_what_verb_acts_on() {
     for (tool, effects) in [

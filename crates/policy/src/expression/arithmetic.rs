@@ -26,7 +26,7 @@ pub(super) fn apply<'a>(
     let overflow = || UnknownCause::Overflow(Operation::Arithmetic(operator)).to_unknown(at);
     match (operator, left, right) {
         (operator, CelValue::Number(left), CelValue::Number(right)) => {
-            numbers(operator, left, right, at).map(CelValue::Number)
+            numbers(operator, &left, &right, at).map(CelValue::Number)
         }
         (Operator::Add, CelValue::Text(left), CelValue::Text(right)) => {
             run.spend(left.len() + right.len(), at)?;
@@ -67,7 +67,7 @@ pub(super) fn apply<'a>(
 pub(super) fn negate(value: &CelValue<'_>, at: u32) -> Result<CelValue<'static>, NoValue> {
     match value {
         CelValue::Number(Number::Float(number)) => Ok(CelValue::Number(Number::Float(-number))),
-        CelValue::Number(number) => numbers(Operator::Subtract, Number::Integer(0), *number, at).map(CelValue::Number),
+        CelValue::Number(number) => numbers(Operator::Subtract, &Number::Integer(0), number, at).map(CelValue::Number),
         CelValue::Duration(length) => length
             .checked_neg()
             .map(CelValue::Duration)
@@ -78,7 +78,7 @@ pub(super) fn negate(value: &CelValue<'_>, at: u32) -> Result<CelValue<'static>,
     }
 }
 
-fn numbers(operator: Operator, left: Number, right: Number, at: u32) -> Result<Number, NoValue> {
+fn numbers(operator: Operator, left: &Number, right: &Number, at: u32) -> Result<Number, NoValue> {
     let (left, right) = match (to_i128(left), to_i128(right)) {
         (Some(left), Some(right)) => (left, right),
         _ => return floats(operator, left.as_f64(), right.as_f64(), at),

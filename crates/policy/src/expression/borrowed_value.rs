@@ -37,9 +37,9 @@ impl<'x> BorrowedValue<'x> {
 
     /// Returns the number, if it is one.
     #[inline]
-    fn as_number(self) -> Option<Number> {
+    fn as_number(self) -> Option<&'x Number> {
         match self {
-            BorrowedValue::Json(Json::Number(number)) | BorrowedValue::Value(CelValue::Number(number)) => Some(*number),
+            BorrowedValue::Json(Json::Number(number)) | BorrowedValue::Value(CelValue::Number(number)) => Some(number),
             _ => None,
         }
     }

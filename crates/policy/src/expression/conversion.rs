@@ -15,7 +15,7 @@ const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 /// Converts a value to the result type of a function; a value that cannot be converted is unknown.
 pub(super) fn convert<'a>(to: Function, value: CelValue<'a>, at: u32) -> Result<CelValue<'a>, NoValue> {
     let converted = match (to, &value) {
-        (Function::Int, CelValue::Number(number)) => to_whole(*number).map(CelValue::integer),
+        (Function::Int, CelValue::Number(number)) => to_whole(number).map(CelValue::integer),
         (Function::Int, CelValue::Text(text)) => text.parse().ok().map(CelValue::integer),
         (Function::Int, CelValue::Time(time)) => Some(CelValue::integer(time.0.div_euclid(NANOSECONDS_PER_SECOND))),
         (Function::Double, CelValue::Number(number)) => finite_number(number.as_f64()),
@@ -47,13 +47,13 @@ pub(super) fn convert<'a>(to: Function, value: CelValue<'a>, at: u32) -> Result<
 }
 
 /// Returns the whole part of a number, if it fits 64 bits.
-fn to_whole(number: Number) -> Option<i64> {
+fn to_whole(number: &Number) -> Option<i64> {
     // Both limits are powers of two, so they are exact.
     const RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
     match number {
-        Number::Integer(value) => Some(value),
-        Number::Float(value) if RANGE.contains(&value) => Some(value as i64),
-        Number::Float(_) | Number::Wide(..) => None,
+        Number::Integer(value) => Some(*value),
+        Number::Float(value) if RANGE.contains(value) => Some(*value as i64),
+        Number::Float(_) | Number::Wide(..) | Number::Long(_) => None,
     }
 }
 

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use super::arithmetic;
-use super::compare::{are_equal, is_among, is_ordered};
+use super::compare::{are_equal, is_among, is_key, is_ordered};
 use super::function::Function;
 use super::loops::{MissingOperand, collect_elements, quantify};
 use super::node::ExprNode;
@@ -285,7 +285,7 @@ fn evaluate_index<'a>(
                 Number::Float(place) if place.fract() != 0.0 => return Err(UnknownCause::Fraction.to_unknown(at)),
                 Number::Float(place) => place as i64,
                 Number::Integer(place) => place,
-                Number::Wide(..) => return Err(NoValue::Absent),
+                Number::Wide(..) | Number::Long(_) => return Err(NoValue::Absent),
             };
             usize::try_from(place).ok().and_then(|place| list.get(place)).ok_or(NoValue::Absent)
         }
@@ -331,8 +331,7 @@ fn is_member<'a>(
     match require_both(element.evaluate(run, frames), collection.evaluate(run, frames))? {
         (value, CelValue::List(list)) => is_among(run, &value, &list, at),
         (CelValue::Text(key), CelValue::Map(map)) => Ok(map.get(&key).is_some()),
-        // In other maps these could be keys; here all keys are texts.
-        (CelValue::Bool(_) | CelValue::Number(_), CelValue::Map(_)) => Ok(false),
+        (value @ (CelValue::Bool(_) | CelValue::Number(_)), CelValue::Map(map)) => is_key(run, &value, &map, at),
         (value, collection) => {
             Err(UnknownCause::WrongTypes(Operation::In, value.value_type(), collection.value_type()).to_unknown(at))
         }

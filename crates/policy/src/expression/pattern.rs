@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
 use regex::{Regex, RegexBuilder};
 
-use super::pattern_size::surely_compiles;
+use super::pattern_size::is_surely_compilable;
 
 /// The largest compiled pattern, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
@@ -42,7 +42,7 @@ impl LiteralPattern {
         if let Some(pattern) = known {
             return Ok(pattern);
         }
-        let compiled = match surely_compiles(pattern, MAX_DEPTH, MAX_COMPILED_BYTES) {
+        let compiled = match is_surely_compilable(pattern, MAX_DEPTH, MAX_COMPILED_BYTES) {
             true => OnceLock::new(),
             false => OnceLock::from(Some(build(pattern, MAX_COMPILED_BYTES).map_err(|error| describe_error(&error))?)),
         };

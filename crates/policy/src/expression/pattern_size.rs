@@ -18,7 +18,7 @@ const STATES_PER_BYTE: usize = 2;
 const STATES_PER_OPERATOR: usize = 4;
 
 /// Whether a pattern is certain to compile within a limit. If not, only compiling it can tell.
-pub(crate) fn surely_compiles(pattern: &str, max_depth: u32, max_bytes: usize) -> bool {
+pub(crate) fn is_surely_compilable(pattern: &str, max_depth: u32, max_bytes: usize) -> bool {
     let parsed = ParserBuilder::new().nest_limit(max_depth).build().parse(pattern);
     parsed.is_ok_and(|hir| bound_size(&hir) <= max_bytes)
 }
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn pattern_size_bound_is_close_enough() {
         for pattern in [r"(?is)\b(ignore|forget)\s+.{0,40}\s+(rules?|orders)\s*$", r"\d{16}", r"[a-z0-9]+@[a-z.]+"] {
-            assert!(surely_compiles(pattern, 64, 1 << 18), "{pattern}");
+            assert!(is_surely_compilable(pattern, 64, 1 << 18), "{pattern}");
         }
         for pattern in [r"(a{1000}){1000}", r"(", r"\w{2000}", "((((a))))"] {
-            assert!(!surely_compiles(pattern, 3, 1 << 20), "{pattern}");
+            assert!(!is_surely_compilable(pattern, 3, 1 << 20), "{pattern}");
         }
     }
 }

@@ -27,6 +27,8 @@ pub(super) enum UnknownCause {
     WrongType(Operation, ValueType),
     /// An operation on two values that do not go together.
     WrongTypes(Operation, ValueType, ValueType),
+    /// A comparison of values of two types, one of which a tool may read as the other.
+    Readings(ValueType, ValueType),
     /// A result beyond what numbers or times can hold.
     Overflow(Operation),
     DivisionByZero,
@@ -99,9 +101,14 @@ impl fmt::Display for Reason {
         match self.cause {
             UnknownCause::Unparsed => f.write_str("the arguments are not JSON"),
             UnknownCause::Unrecorded => f.write_str("the arguments were not recorded"),
-            UnknownCause::FreeText => f.write_str("the arguments are free text; only `args.input` is known"),
+            UnknownCause::FreeText => {
+                f.write_str("not all arguments are known: they are free text, or some could not be read")
+            }
             UnknownCause::WrongType(doing, sort) => write!(f, "{doing} does not work on {sort}"),
             UnknownCause::WrongTypes(doing, left, right) => write!(f, "{doing} does not work on {left} and {right}"),
+            UnknownCause::Readings(left, right) => {
+                write!(f, "{left} is compared with {right}, and a tool may read one as the other")
+            }
             UnknownCause::Overflow(doing) => write!(f, "{doing} goes beyond the largest number"),
             UnknownCause::DivisionByZero => f.write_str("division by zero"),
             UnknownCause::Fraction => f.write_str("a whole number is needed here"),

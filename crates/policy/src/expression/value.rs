@@ -123,7 +123,8 @@ impl<'a> From<&'a Json> for CelValue<'a> {
         match json {
             Json::Null => CelValue::Null,
             Json::Bool(value) => CelValue::Bool(*value),
-            Json::Number(number) => CelValue::Number(*number),
+            // Expressions compute with the numbers that most tools read.
+            Json::Number(number) => CelValue::Number(number.to_nearest()),
             Json::String(text) => CelValue::borrowed_text(text),
             Json::Array(items) => CelValue::List(List::Json(items)),
             Json::Object(object) => CelValue::Map(Map::Json(object)),

@@ -3,6 +3,7 @@
 
 use super::ShellReader;
 use super::lexer::{Token, divide};
+use super::marks::FILE_MARK;
 use super::output::CommandOutput;
 
 /// The settings of `git` whose values run as commands.
@@ -19,7 +20,7 @@ const GIT_COMMAND_SETTINGS: [&str; 9] = [
 ];
 
 /// The variables whose values other programs run as commands.
-const COMMAND_VARIABLES: [&str; 10] = [
+const COMMAND_VARIABLES: [&str; 21] = [
     "PAGER",
     "GIT_PAGER",
     "EDITOR",
@@ -30,7 +31,24 @@ const COMMAND_VARIABLES: [&str; 10] = [
     "GIT_SEQUENCE_EDITOR",
     "PROMPT_COMMAND",
     "LESSOPEN",
+    "LESSCLOSE",
+    "MANPAGER",
+    "SYSTEMD_PAGER",
+    "PSQL_PAGER",
+    "SUDO_EDITOR",
+    "FCEDIT",
+    "GIT_SSH",
+    "GIT_ASKPASS",
+    "GIT_PROXY_COMMAND",
+    "SSH_ASKPASS",
+    "RSYNC_RSH",
 ];
+
+/// The variables whose substitutions a shell runs: its prompts.
+const PROMPT_VARIABLES: [&str; 4] = ["PS0", "PS1", "PS2", "PS4"];
+
+/// The variables that name a file which a shell runs first.
+const START_VARIABLES: [&str; 2] = ["BASH_ENV", "ENV"];
 
 impl ShellReader {
     /// Reads the commands that the program of `awk` runs: `system("…")` and `print | "…"`.
@@ -144,10 +162,20 @@ impl ShellReader {
 
     /// Reads the value of a variable that other programs run.
     pub(super) fn read_command_variable(&mut self, assignment: &str) {
-        if let Some((name, value)) = assignment.split_once('=')
-            && COMMAND_VARIABLES.contains(&name)
-        {
+        let Some((name, value)) = assignment.split_once('=') else { return };
+        if COMMAND_VARIABLES.contains(&name) {
             self.read_nested(Some(value.to_owned()));
+        } else if PROMPT_VARIABLES.contains(&name) || value.contains('[') {
+            // A subscript in a value runs where something computes with the variable.
+            self.read_substitutions(value);
+        } else if START_VARIABLES.contains(&name) {
+            match value.strip_prefix(FILE_MARK) {
+                Some(content) => {
+                    self.note_hidden_word(content);
+                    self.read_nested(Some(content.to_owned()));
+                }
+                None => self.run_file(value),
+            }
         }
     }
 }

@@ -20,8 +20,8 @@ impl ShellReader {
             Some(text.join(" "))
         };
         match find_family(program) {
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" | "rbash" | "su"
-            | "runuser" => {
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" | "rbash" | "nu"
+            | "xonsh" | "su" | "runuser" => {
                 let text = after_option(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'));
                 let is_check = words.iter().any(|word| word == "-n");
                 return match text {
@@ -86,12 +86,19 @@ impl ShellReader {
             }
             "export" | "declare" | "typeset" | "readonly" | "local" | "set" => {
                 for word in words {
+                    self.read_command_variable(word);
                     Rc::make_mut(&mut self.scope).assign(word);
                 }
             }
             "read" | "unset" | "mapfile" | "readarray" | "getopts" => {
                 for word in words {
                     Rc::make_mut(&mut self.scope).forget(word);
+                }
+                let is_array = matches!(program, "mapfile" | "readarray") && input.rest == OutputRest::Nothing;
+                let name = words.iter().rfind(|word| !word.starts_with(['-', '>', '<']));
+                if let Some(name) = name.filter(|_| is_array && !input.text.is_empty()) {
+                    let lines = input.text.lines().map(str::to_owned).collect();
+                    Rc::make_mut(&mut self.scope).define(name, lines);
                 }
             }
             "for" | "select" => self.start_loop(words),

@@ -132,7 +132,10 @@ impl ShellScope {
             rest = &rest[length..];
         }
         append(&mut words, rest);
-        let is_blank = |c: char| c == BLANK_MARK || (is_variable && c.is_whitespace());
+        // A shell divides values where `IFS` says.
+        let separators = self.variables.iter().find(|known| known.0 == "IFS").and_then(|known| known.1.first());
+        let is_separator = |c: char| c.is_whitespace() || separators.is_some_and(|separators| separators.contains(c));
+        let is_blank = |c: char| c == BLANK_MARK || (is_variable && is_separator(c));
         let has_blank = |word: &String| word.contains(is_blank) || (is_variable && word.is_empty());
         if !words.iter().any(has_blank) {
             return words;
@@ -156,6 +159,14 @@ impl ShellScope {
             "9" => known.or_else(|| Some(vec![String::new()])),
             _ => known.or_else(|| find_usual_program(name).map(|program| vec![program.to_owned()])),
         };
+        if let Some(index) = operator.strip_prefix('[').and_then(|operator| operator.strip_suffix(']')) {
+            // `name=(…)` seems empty; its elements are read as commands.
+            let value = value.filter(|value| value.iter().any(|value| !value.is_empty()));
+            return match index {
+                "@" | "*" => value,
+                index => Some(vec![value?.get(index.parse::<usize>().ok()?)?.clone()]),
+            };
+        }
         let default = operator.trim_start_matches(':');
         match default.chars().next() {
             None if operator.is_empty() => value,
@@ -202,7 +213,12 @@ pub(super) fn is_one_variable(word: &str) -> bool {
         Some(rest) => rest.strip_suffix('}'),
         None => word.strip_prefix('$'),
     };
-    name.is_some_and(|name| !name.is_empty() && find_name(name) == name.len())
+    // All elements of an array are the words of a command, which are read where the array gets them.
+    let is_element = |rest: &str| rest.starts_with('[') && rest.ends_with(']') && !matches!(rest, "[@]" | "[*]");
+    name.is_some_and(|name| {
+        let length = find_name(name);
+        length > 0 && (length == name.len() || is_element(&name[length..]))
+    })
 }
 
 /// Returns the length of the reference that a text begins with.

@@ -127,6 +127,8 @@ pub(super) struct BareCommand {
     pub(super) words: Vec<String>,
     /// Whether its last arguments come from its input, as `xargs` has it.
     pub(super) takes_input_as_arguments: bool,
+    /// The commands in options of the programs that were removed.
+    pub(super) texts: Vec<String>,
     /// Whether a shell reads its words again as one text, as `watch` has it.
     pub(super) is_text: bool,
 }
@@ -154,6 +156,10 @@ impl BareCommand {
             if let Some((_, _, operands)) = runner {
                 words.pop_front();
                 words.drain(..words.len().min(*operands));
+                while program == "conda" && words.front().is_some_and(|word| word.starts_with('-')) {
+                    let option = words.pop_front().unwrap_or_default();
+                    words.drain(..words.len().min(usize::from(takes_next_word(&option, "np", "name prefix cwd"))));
+                }
                 bare.is_text |= skip_runner_options(&mut words);
                 continue;
             }
@@ -170,6 +176,13 @@ impl BareCommand {
             };
             bare.takes_input_as_arguments |= matches!(wrapper.name, "xargs" | "parallel");
             bare.is_text |= wrapper.name == "watch";
+            if matches!(wrapper.name, "gdb" | "lldb") {
+                let values = words.iter().zip(words.iter().skip(1)).filter(|(option, _)| option.starts_with('-'));
+                let commands = values.filter_map(|(_, value)| {
+                    ["shell ", "!", "platform shell "].iter().find_map(|start| value.strip_prefix(start))
+                });
+                bare.texts.extend(commands.map(str::to_owned));
+            }
             wrapper.skip_options(&mut words);
             // Without a command it lists the variables.
             if wrapper.name == "env" && words.iter().all(|word| is_assignment(word) || word.starts_with(['>', '<'])) {
@@ -276,7 +289,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Returns the name of a program without its folder and `.exe`.
-fn find_program_name(word: &str) -> &str {
+pub(super) fn find_program_name(word: &str) -> &str {
     let name = match word.contains(char::is_whitespace) {
         true => word,
         false => word.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(word),

@@ -65,7 +65,7 @@ fn to_json(value: &CelValue<'_>) -> Json {
     match value {
         CelValue::Null => Json::Null,
         CelValue::Bool(value) => Json::Bool(*value),
-        CelValue::Number(number) => Json::Number(*number),
+        CelValue::Number(number) => Json::Number(number.clone()),
         CelValue::Text(text) => Json::from(&**text),
         CelValue::List(list) => Json::Array((0..list.len()).map(|place| to_json(&list.get(place).unwrap())).collect()),
         CelValue::Map(_) => Json::from("a map"),

@@ -14,7 +14,7 @@ const NAME_VARIABLE: &str = "LICTOR_STORE_CHILD";
 
 /// The variable for the number of appends; a nightly run may use many more.
 const APPENDS_VARIABLE: &str = "LICTOR_STORE_APPENDS";
-const DEFAULT_APPENDS: usize = 20_000;
+const DEFAULT_APPENDS: usize = 4_000;
 
 const PROCESSES: usize = 2;
 const THREADS: usize = 2;

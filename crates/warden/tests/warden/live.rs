@@ -1,7 +1,7 @@
 //! Live sessions of a private store behave as saved ones do, and fail closed.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use lictor_event::Event;
 use lictor_judge::Judge;
@@ -38,14 +38,22 @@ properties:
 "#,
 ];
 
-fn guard(text: &str) -> (Guard, String) {
-    let loaded = Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+/// Returns a guard by one of the policies, which are compiled once, and the fingerprint of the policy.
+fn guard(number: usize) -> (Guard, String) {
+    static JUDGES: LazyLock<[(Judge, String); 2]> = LazyLock::new(|| {
+        POLICIES.map(|text| {
+            let loaded =
+                Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+            (Judge::new(&loaded.policy).unwrap(), loaded.policy.fingerprint())
+        })
+    });
+    let (judge, fingerprint) = &JUDGES[number];
     let options = GuardOptions::default().patience(Span(60_000_000_000));
-    (Guard::new(Judge::new(&loaded.policy).unwrap(), options), loaded.policy.fingerprint())
+    (Guard::new(judge.fork(), options), fingerprint.clone())
 }
 
 fn warden(store: Arc<dyn Store>) -> Warden {
-    let (guard, policy) = guard(POLICIES[0]);
+    let (guard, policy) = guard(0);
     let mut options = WardenOptions::new(policy);
     options.keep = ContentRetention::Content;
     options.max_sessions = 2;
@@ -100,7 +108,7 @@ fn play(mut warden: Warden, steps: &[(i64, Step)]) -> Vec<String> {
             Step::Tick => warden.tick(at(now)).unwrap(),
             Step::Finish(session) => warden.finish(session, at(now)).unwrap(),
             Step::ChangePolicy(which) => {
-                let (guard, fingerprint) = guard(POLICIES[*which]);
+                let (guard, fingerprint) = guard(*which);
                 warden.change_policy(guard, fingerprint).unwrap();
                 Vec::new()
             }
@@ -111,7 +119,7 @@ fn play(mut warden: Warden, steps: &[(i64, Step)]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(crate::cases(100)))]
 
     #[test]
     fn live_sessions_answer_as_saved_ones(steps in steps()) {
@@ -139,7 +147,7 @@ fn live_sessions_are_saved_when_evicted() {
 #[test]
 fn live_sessions_are_evicted_a_few_at_once() {
     const MOST: usize = 200;
-    let (guard, policy) = guard(POLICIES[0]);
+    let (guard, policy) = guard(0);
     let mut options = WardenOptions::new(policy);
     options.max_sessions = MOST;
     let mut warden = Warden::open(guard, Arc::new(MemoryStore::private()), None, options).unwrap();
@@ -204,7 +212,7 @@ fn panic_closes_live_session_and_no_other() {
     mode.store(WORKS, Ordering::Relaxed);
     let lost = ask("s").unwrap().unwrap_err();
     assert!(matches!(&*lost, WardenError::Lost { session } if session == "s"), "{lost}");
-    let (guard, fingerprint) = guard(POLICIES[1]);
+    let (guard, fingerprint) = guard(1);
     let (sender, receiver) = std::sync::mpsc::channel();
     handle.change_policy(guard, fingerprint, move |answer| drop(sender.send(answer)));
     assert!(receiver.recv().unwrap().is_ok(), "other sessions continue");

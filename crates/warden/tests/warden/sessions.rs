@@ -1,7 +1,7 @@
 //! Sessions survive restarts, evictions and failures between two events, and every decision has one record.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use lictor_audit::{AuditOptions, sessions};
 use lictor_decode::input::Input;
@@ -28,9 +28,14 @@ properties:
   - {id: limit, formula: 'always forall p. (paid(p, _) -> sum(a: paid(p, a)) <= 10)', respond: block, history: global}
 "#;
 
+/// Returns a guard by the policy, which is compiled once.
 fn guard() -> Guard {
-    let loaded = Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
-    Guard::new(Judge::new(&loaded.policy).unwrap(), GuardOptions::default())
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| {
+        let loaded =
+            Policy::parse(POLICY, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+        Judge::new(&loaded.policy).unwrap()
+    });
+    Guard::new(JUDGE.fork(), GuardOptions::default())
 }
 
 fn options() -> WardenOptions {

@@ -99,8 +99,8 @@ fn comparison_is_by_value_and_type() {
         ("args.huge < 1e300", "true"),
         ("-1e300 < args.huge", "true"),
         ("args.currency == 1", "false"),
-        ("args.amount == '20000'", "false"),
-        ("args.amount != '20000'", "true"),
+        ("args.amount == 'EUR'", "false"),
+        ("args.amount != '20001'", "true"),
         ("args.amount > '1'", "unknown"),
         ("args.nothing > 1", "unknown"),
         ("args.nothing == null", "true"),
@@ -127,6 +127,69 @@ fn comparison_is_by_value_and_type() {
         ("args.missing in args.tags", "absent"),
         ("'a' in args.missing", "absent"),
     ]);
+}
+
+/// A tool may convert its arguments: `"true"` must not evade `args.force == true`.
+#[test]
+fn comparison_of_convertible_values_is_unknown() {
+    let holds = |json: &str, source: &str| {
+        let mut event = Event::new(Kind::ToolCall);
+        event.args = Some(Arguments::Value(parse_str(&format!("{{\"x\": {json}}}")).unwrap()));
+        match Expression::compile(source, &tables()).unwrap().holds(&EvaluationScope::new(&event)) {
+            Truth::Unknown(reason) => {
+                assert!(reason.to_string().contains("a tool may read one as the other"), "{reason}");
+                "unknown"
+            }
+            Truth::True => "true",
+            Truth::False => "false",
+        }
+    };
+    for (source, unknown, different) in [
+        (
+            "args.x == true",
+            &[r#""true""#, r#"" TRUE ""#, r#""yes""#, r#""On""#, r#""t""#, r#""Y""#, r#""1""#, "1", "1.0", "[true]"][..],
+            &["false", "null", "0", "2", "[]", "{}", "[true, true]", r#""EUR""#, r#""false""#, r#""""#, r#""10""#][..],
+        ),
+        (
+            "args.x == false",
+            &[r#""false""#, r#""No""#, r#""OFF""#, r#""f""#, r#""n""#, r#""0""#, "0", "[false]", "[[0]]"],
+            &["true", "null", "1", r#""""#, "[]", r#""true""#],
+        ),
+        (
+            "args.x == 900",
+            &[
+                r#""900""#,
+                r#"" 900.0 ""#,
+                r#""+9e2""#,
+                r#""9_00""#,
+                r#""0x384""#,
+                r#""\u0669\u0660\u0660""#,
+                "[900]",
+                r#"["900"]"#,
+            ],
+            &["901", "true", "null", r#""blue""#, r#""901""#, r#""-900""#, "[900, 900]", "{}", r#""0x""#],
+        ),
+        ("args.x == 'DE'", &[r#"["DE"]"#, r#"[["DE"]]"#], &["1", "true", "null", r#""de""#, r#"["DE", "FR"]"#]),
+        ("args.x == '1'", &["1", "true"], &["2", "false"]),
+        ("args.x == ['a']", &[r#""a""#], &[r#""b""#, r#"["a", "a"]"#]),
+        ("args.x == [1, 'a']", &[r#"["1", "a"]"#], &[r#"["1", "b"]"#, "[2, 1]"]),
+        ("args.x == {'a': 1}", &[r#"{"a": "1"}"#], &[r#"{"a": "2"}"#, r#"{"b": 1}"#, r#""a""#]),
+        ("args.x in [1, 2, 3]", &[r#""3""#, "true", "[2]"], &["4", r#""c""#, "null", "false"]),
+        ("args.x in blocked", &[r#"["eve"]"#], &["1", r#"["bob"]"#]),
+        ("args.x in {'7': 1, 'a': 2}", &["7"], &["8", "true"]),
+    ] {
+        for json in unknown {
+            assert_eq!(holds(json, source), "unknown", "{source} with {json}");
+            assert_eq!(holds(json, &format!("!({source})")), "unknown", "!({source}) with {json}");
+        }
+        for json in different {
+            assert_eq!(holds(json, source), "false", "{source} with {json}");
+            assert_eq!(holds(json, &format!("!({source})")), "true", "!({source}) with {json}");
+        }
+    }
+    assert_eq!(holds(r#""1""#, "args.x in [1, '1']"), "true");
+    assert_eq!(holds(r#""1""#, "args.x != 1"), "unknown");
+    assert_eq!(holds(r#""2""#, "args.x != 1"), "true");
 }
 
 #[test]
@@ -362,7 +425,7 @@ fn free_text_arguments_are_unknown_except_input() {
     assert_eq!(outcome("args.amount > 1", &EvaluationScope::new(&event)), "absent");
     event.more.insert(FREE_TEXT, true);
     let scope = EvaluationScope::new(&event);
-    let unknown = "unknown: the arguments are free text; only `args.input` is known";
+    let unknown = "unknown: not all arguments are known: they are free text, or some could not be read";
     for source in ["args.amount > 1", "has(args.amount)", "args.a.b == 1", "'x' in args.anywhere('amount')"] {
         assert_eq!(outcome(source, &scope), unknown, "{source}");
     }

@@ -7,6 +7,8 @@ use lictor_policy::{FactPattern, Test};
 
 use super::{call, event};
 
+const MAY_READ_NUMBER: &str = "unknown: a number is compared with a text, and a tool may read one as the other";
+
 fn test(path: &str, any: Vec<FactPattern>) -> Test {
     Test { path: path.into(), any }
 }
@@ -37,7 +39,15 @@ fn matcher_holds_if_one_alternative_matches() {
         (test("args.amount", vec![compare("<", 10_000), compare(">=", 20_000)]), "true"),
         (test("args.amount", vec![compare("<=", 10_000)]), "false"),
         (test("args.amount", vec![compare("!=", 20_000)]), "false"),
-        (test("args.amount", vec![text("20000")]), "false"),
+        (test("args.amount", vec![text("20001")]), "false"),
+        (test("args.amount", vec![text("20000")]), MAY_READ_NUMBER),
+        (test("args.amount", vec![FactPattern::Compare("!=".into(), Json::from("20000"))]), MAY_READ_NUMBER),
+        (test("args.amount", vec![text("20000"), compare(">", 1)]), "true"),
+        (
+            test("args.urgent", vec![text("true")]),
+            "unknown: a truth value is compared with a text, and a tool may read one as the other",
+        ),
+        (test("args.urgent", vec![text("EUR")]), "false"),
         (test("args.amount", vec![FactPattern::Glob("2*".into())]), "unknown: `*` does not work on a number"),
         (test("args.amount", vec![FactPattern::Regex("2".into()), compare(">", 1)]), "true"),
         (test("args.currency", vec![compare(">", 1)]), "unknown: `>` does not work on a text and a number"),

@@ -117,7 +117,7 @@ fn identifier_under_key_is_normalized() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(400), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn identifier_normal_form_is_final(text in texts()) {

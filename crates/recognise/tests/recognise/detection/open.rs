@@ -264,7 +264,7 @@ fn open_part_covers_custom_categories() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(800), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn open_part_covers_any_text(text in texts(), cut in any::<prop::sample::Index>()) {

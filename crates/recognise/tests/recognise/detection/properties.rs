@@ -155,7 +155,7 @@ fn accounts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(800), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn recognise_survives_any_text(text in texts()) {
