@@ -7,6 +7,7 @@
 //! - [`person`]: a person at the terminal.
 //! - [`calibration`]: turns answers into chances.
 //! - [`cache`]: answers that were given before.
+//! - [`logged`]: answers that a log brings along.
 //! - [`budget`]: limits of calls, tokens and time.
 
 mod answer_key;
@@ -21,6 +22,7 @@ mod event_text;
 mod file_kind;
 mod generations;
 pub mod learnt;
+pub mod logged;
 pub mod meter;
 pub mod open;
 pub mod person;

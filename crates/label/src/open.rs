@@ -100,12 +100,12 @@ impl OpenedLabelers {
         self.metered.iter().map(|(name, source)| (name.clone(), source.0.counters().read())).collect()
     }
 
-    /// Returns each labeler and fact whose live answers are watched, and whether they have drifted away from the
+    /// Returns each labeler and fact whose live answers are watched, and whether those of a tenant have drifted away from the
     /// calibration, so that its chances are suspended.
-    pub fn drift(&self) -> Vec<(Text, Text, bool)> {
+    pub fn drift(&self, tenant: &str) -> Vec<(Text, Text, bool)> {
         let of_labeler = |(name, labeler): &(Text, Arc<CalibratedLabeler>)| {
             let name = name.clone();
-            labeler.drift().into_iter().map(move |(fact, is_suspended)| (name.clone(), fact, is_suspended))
+            labeler.drift(tenant).into_iter().map(move |(fact, is_suspended)| (name.clone(), fact, is_suspended))
         };
         self.calibrated.iter().flat_map(of_labeler).collect()
     }
@@ -192,10 +192,13 @@ fn open_labeler(
             };
             let model = LabelModel::load(&reference).map_err(|error| error.to_string())?;
             check_model(policy, name, &model)?;
-            let labeler: Arc<dyn Labeler> = Arc::new(LearntLabeler::new(model));
+            let labeler: Arc<dyn Labeler> = Arc::new(LearntLabeler::new(model).named(name));
             Some(if options.store.is_some() { options.remember(labeler) } else { labeler })
         }
-        (None, LabelerSource::Person) if options.has_person => {
+        // Without a person at the terminal, what the person answered before still counts, if a file has kept it.
+        (None, LabelerSource::Person) if !options.is_live => {
+            let is_offline = options.is_offline || !options.has_person;
+            let options = OpenOptions { is_offline, ..options.clone() };
             Some(options.remember(Arc::new(PersonLabeler::at_terminal(name))))
         }
         (None, _) => None,

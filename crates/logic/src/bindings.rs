@@ -112,14 +112,19 @@ impl Bindings {
         let unseen = population.classes.find(population.unseen);
         if scene.monitor.shape.single {
             // Each value is compared with all others.
-            return candidates.len() <= MAX_BORROWED_BINDINGS
-                && candidates.iter().all(|(bit, values)| {
-                    let Some(touched) = scene.monitor.bound_value(*bit, values) else { return true };
-                    let bits = candidates.iter().fold(background, |bits, (bit, values)| {
-                        bits | u64::from(scene.monitor.bound_value(*bit, values) == Some(touched)) << bit
-                    });
-                    population.leaves_unchanged(scene, unseen, bits)
-                });
+            let mut room = [None; MAX_BORROWED_BINDINGS];
+            let Some(bound) = room.get_mut(..candidates.len()) else { return false };
+            for (value, (bit, values)) in bound.iter_mut().zip(candidates) {
+                *value = scene.monitor.bound_value(*bit, values);
+            }
+            let bound = &*bound;
+            return bound.iter().copied().flatten().all(|touched| {
+                let bits = bound
+                    .iter()
+                    .zip(candidates)
+                    .fold(background, |bits, (value, (bit, _))| bits | u64::from(*value == Some(touched)) << bit);
+                population.leaves_unchanged(scene, unseen, bits)
+            });
         }
         let letter = |glance: &BorrowedBinding<'_>| {
             candidates.iter().fold(0, |bits, (bit, values)| match &scene.monitor.compiled.probes[usize::from(*bit)] {

@@ -87,6 +87,8 @@ pub struct ChainPlace {
     pub(crate) context: SymbolContext,
     pub(crate) recent: RecentValues,
     losses: VecDeque<f64>,
+    /// Whether the last event was passed over, because no log had its kind.
+    is_passed: bool,
 }
 
 impl Chain {
@@ -147,13 +149,20 @@ impl Chain {
 
     /// Returns the place before the first event of a session.
     pub fn start(&self) -> ChainPlace {
-        ChainPlace { context: self.start_context(), recent: RecentValues::default(), losses: VecDeque::new() }
+        ChainPlace {
+            context: self.start_context(),
+            recent: RecentValues::default(),
+            losses: VecDeque::new(),
+            is_passed: false,
+        }
     }
 
     /// Reads an event of a session. One of a kind that no log had says nothing about the agent: a log of messages has no
-    /// approvals and no notes of a gateway. It is passed over, unless it is an action of the agent.
+    /// approvals and no notes of a gateway. It is passed over, unless it is an action of the agent; until the next event
+    /// nothing is known of what follows it.
     pub fn follow(&self, place: &mut ChainPlace, step: &Step) {
-        if !step.is_action && !self.kinds.contains(&step.kind) {
+        place.is_passed = !step.is_action && !self.kinds.contains(&step.kind);
+        if place.is_passed {
             return;
         }
         let symbol = self.read(step, &mut place.recent);
@@ -224,9 +233,9 @@ impl Chain {
     }
 
     /// Whether the last event is of a class that no log had: nothing was learnt of what follows it.
-    pub(crate) fn is_unseen(&self, context: SymbolContext) -> bool {
-        let last = MAX_ORDER - 1;
-        context[last] != FORGOTTEN && self.row(context).0[last] == FORGOTTEN
+    pub(crate) fn is_unseen(&self, place: &ChainPlace) -> bool {
+        let (context, last) = (place.context, MAX_ORDER - 1);
+        place.is_passed || context[last] != FORGOTTEN && self.row(context).0[last] == FORGOTTEN
     }
 
     /// Returns the probability that a symbol comes after a row's context.

@@ -11,7 +11,7 @@ use lictor_logic::{Atom, Value};
 use rustc_hash::FxHashMap;
 
 use crate::chain::{Chain, END, FIRST, LOSS_WINDOW, MAX_ORDER, MIN_LOSS_WINDOW, OTHER, OTHER_ACTION, forget, mean};
-use crate::symbol::{Constants, RecentValues, Step, Symbol, read_symbol};
+use crate::symbol::{Constants, RecentValues, Step, Symbol, is_personal, read_symbol};
 
 /// The fewest sessions that a chain is learnt from.
 pub const MIN_SESSIONS: usize = 10;
@@ -143,15 +143,16 @@ impl Chain {
     }
 }
 
-/// Finds the values that are the same in all sessions: those that formulas name, tools, and numbers that come back. Any
-/// other text may be of a person, however often it comes back, so only its role is learnt.
+/// Finds the values that are the same in all sessions: those that formulas name, tools, and short numbers that come back.
+/// Any other text may be of a person, however often it comes back, and so may a long number, such as that of an account: only
+/// their roles are learnt.
 fn find_constants(sessions: &[Vec<Step>], atoms: &[Atom]) -> Constants {
     let mut seen: FxHashMap<(&Arc<str>, usize, &Value), (usize, usize)> = FxHashMap::default();
     for (number, session) in sessions.iter().enumerate() {
         for (step, fact) in session.iter().flat_map(|step| step.facts.known.iter().map(move |fact| (step, fact))) {
             for (place, value) in fact.values.iter().enumerate() {
                 let is_tool = matches!((value, &step.tool), (Value::Text(text), Some(tool)) if **text == **tool);
-                if matches!(value, Value::Text(_)) && !is_tool {
+                if is_personal(value) || matches!(value, Value::Text(_)) && !is_tool {
                     continue;
                 }
                 let (last, count) = seen.entry((&fact.name, place, value)).or_insert((usize::MAX, 0));

@@ -22,7 +22,7 @@ pub(crate) fn walk_paths(
     (paths, seed): (u32, u64),
 ) -> Result<Reached, SnapshotError> {
     let mut start = machine.resume(session, present)?;
-    let is_guess = machine.outcome(&mut start) == Outcome::Open && chain.is_unseen(place.context);
+    let is_guess = machine.outcome(&mut start) == Outcome::Open && chain.is_unseen(place);
     let mut random = SeededRandom::new(seed);
     let (mut least, mut most) = (0u32, 0u32);
     for _ in 0..paths {

@@ -6,9 +6,9 @@ use lictor_logic::{FormulaError, Monitor, Snapshot, SnapshotError, Verdict};
 
 use crate::chain::{Chain, ChainPlace};
 use crate::forecast::{Forecast, ForecastMethod, Outlook};
-use crate::machine::{Machine, Outcome};
+use crate::machine::{Machine, Outcome, SOME_VIOLATION};
 use crate::paths::walk_paths;
-use crate::reach::Reach;
+use crate::reach::{Reach, Reached};
 use crate::symbol::Step;
 
 /// The number of random paths for properties whose states cannot be compared.
@@ -50,9 +50,41 @@ const PATHS: u32 = 400;
 #[derive(Debug)]
 pub struct Predictor {
     chain: Arc<Chain>,
+    whole: FollowedPattern,
+    /// Each property alone, if the pattern is that some property is violated. What one of them risks, all of them risk.
+    members: Vec<FollowedPattern>,
+    within: u32,
+}
+
+/// A pattern, and what was computed of it before.
+#[derive(Debug)]
+struct FollowedPattern {
     machine: Machine,
     reach: Reach,
-    within: u32,
+}
+
+impl FollowedPattern {
+    fn new(properties: &[(&str, Monitor)], pattern: &str) -> Result<FollowedPattern, FormulaError> {
+        Ok(FollowedPattern { machine: Machine::new(properties, pattern)?, reach: Reach::default() })
+    }
+
+    fn measure(
+        &mut self,
+        chain: &Chain,
+        from: (&Snapshot, &[(&str, Verdict)]),
+        place: &ChainPlace,
+        within: u32,
+    ) -> Result<(Reached, ForecastMethod), SnapshotError> {
+        let machine = &mut self.machine;
+        Ok(match machine.is_finite() {
+            true => (self.reach.probability(machine, chain, from, place, within)?, ForecastMethod::Chain),
+            false => {
+                let seed = place.seed();
+                let reached = walk_paths(machine, chain, from, place, within, (PATHS, seed))?;
+                (reached, ForecastMethod::ChainPaths { paths: PATHS, seed })
+            }
+        })
+    }
 }
 
 impl Predictor {
@@ -68,7 +100,11 @@ impl Predictor {
         pattern: &str,
         within: u32,
     ) -> Result<Predictor, FormulaError> {
-        Ok(Predictor { chain, machine: Machine::new(properties, pattern)?, reach: Reach::default(), within })
+        let is_union = pattern == SOME_VIOLATION && properties.len() > 1;
+        let alone = properties.iter().filter(|_| is_union);
+        let members = alone.map(|property| FollowedPattern::new(std::slice::from_ref(property), pattern));
+        let members = members.collect::<Result<_, _>>()?;
+        Ok(Predictor { chain, whole: FollowedPattern::new(properties, pattern)?, members, within })
     }
 
     /// The chain it forecasts by.
@@ -88,19 +124,20 @@ impl Predictor {
         following: &[Step],
         is_whole: bool,
     ) -> Result<Option<bool>, SnapshotError> {
-        let mut state = self.machine.resume(session, &[])?;
-        let (mut outcome, mut actions) = (self.machine.outcome(&mut state), 0);
+        let machine = &mut self.whole.machine;
+        let mut state = machine.resume(session, &[])?;
+        let (mut outcome, mut actions) = (machine.outcome(&mut state), 0);
         for step in following {
             if outcome != Outcome::Open || actions == self.within {
                 break;
             }
-            self.machine.step(&mut state, &step.facts);
+            machine.step(&mut state, &step.facts);
             actions += u32::from(step.is_action);
-            outcome = self.machine.outcome(&mut state);
+            outcome = machine.outcome(&mut state);
         }
         outcome = match outcome {
-            Outcome::Open if actions == self.within => self.machine.outcome_at_horizon(&mut state),
-            Outcome::Open if is_whole => self.machine.outcome_at_end(&mut state),
+            Outcome::Open if actions == self.within => machine.outcome_at_horizon(&mut state),
+            Outcome::Open if is_whole => machine.outcome_at_end(&mut state),
             outcome => outcome,
         };
         Ok(match outcome {
@@ -140,18 +177,15 @@ impl Predictor {
         place: &ChainPlace,
         present: &[(&str, Verdict)],
     ) -> Result<Forecast, SnapshotError> {
-        let (machine, chain, within) = (&mut self.machine, &*self.chain, self.within);
-        let (reached, method) = match machine.is_finite() {
-            true => {
-                let reached = self.reach.probability(machine, chain, (session, present), place, within)?;
-                (reached, ForecastMethod::Chain)
-            }
-            false => {
-                let seed = place.seed();
-                let reached = walk_paths(machine, chain, (session, present), place, within, (PATHS, seed))?;
-                (reached, ForecastMethod::ChainPaths { paths: PATHS, seed })
-            }
-        };
+        let (chain, from, within) = (&*self.chain, (session, present), self.within);
+        let (mut reached, method) = self.whole.measure(chain, from, place, within)?;
+        let mut members = Vec::with_capacity(self.members.len());
+        for member in &mut self.members {
+            members.push(member.measure(chain, from, place, within)?.0);
+        }
+        if !members.is_empty() {
+            reached.fit_union(&members);
+        }
         let (known, (least, most)) = (reached.known, reached.interval);
         Ok(Forecast { within, least, chance: known.0, most, method })
     }

@@ -52,8 +52,8 @@ pub(crate) struct Reach {
     groups: FxHashMap<u32, Vec<SuccessorGroup>>,
     letters: Vec<Facts>,
     no_facts: Facts,
-    /// What was computed before, by state and context.
-    known: FxHashMap<(u32, SymbolContext), Reached>,
+    /// What was computed before, by state and context, and by whether the last event is of a class that no log had.
+    known: FxHashMap<(u32, SymbolContext, bool), Reached>,
     /// Paths with less weight forget what was before them; zero keeps all apart.
     least_weight: Option<f64>,
 }
@@ -139,12 +139,13 @@ impl Reach {
             (Outcome::Open, 0) => return Ok(Reached::leaf(leaf(machine.outcome_at_horizon(&mut start)))),
             (outcome, _) => return Ok(Reached::leaf(leaf(outcome))),
         };
-        let key = (root, place.context);
+        let is_unseen = chain.is_unseen(place);
+        let key = (root, place.context, is_unseen);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
         let layers = self.expand(machine, chain, root, place.context, within);
-        let reached = evaluate(chain, layers);
+        let reached = evaluate(chain, layers, is_unseen);
         self.known.insert(key, reached);
         Ok(reached)
     }
@@ -293,6 +294,21 @@ impl Reach {
 }
 
 impl Reached {
+    /// Fits the range of a union to those of its members, each found on its own: a union is as likely as each of them at
+    /// least, and as all of them added up at most. Random paths of a union know nothing of how sure the counts of a chain
+    /// are, and the paths of a member with few states do.
+    pub(crate) fn fit_union(&mut self, members: &[Reached]) {
+        let fit = |value: f64, end: fn(&Reached) -> f64| {
+            let largest = members.iter().map(end).fold(0.0, f64::max);
+            let sum: f64 = members.iter().map(end).sum();
+            value.clamp(largest, sum.clamp(largest, 1.0))
+        };
+        self.known = (fit(self.known.0, |it| it.known.0), fit(self.known.1, |it| it.known.1));
+        let (least, most) = (fit(self.interval.0, |it| it.interval.0), fit(self.interval.1, |it| it.interval.1));
+        // The lower end may be less than that of all members together, and never more than the chance.
+        self.interval = (least.min(self.known.0), most.max(self.known.1));
+    }
+
     fn leaf((least, most): (f64, f64)) -> Reached {
         Reached { known: (least, most), interval: (least, most) }
     }
@@ -307,7 +323,7 @@ fn leaf(outcome: Outcome) -> (f64, f64) {
 }
 
 /// Computes the values of all nodes from the last layer on.
-fn evaluate(chain: &Chain, mut layers: Vec<Vec<Node>>) -> Reached {
+fn evaluate(chain: &Chain, mut layers: Vec<Vec<Node>>, is_unseen: bool) -> Reached {
     let mut deviations: FxHashMap<SymbolContext, f64> = FxHashMap::default();
     let mut below: Vec<NodeValue> = Vec::new();
     for (depth, layer) in layers.iter_mut().enumerate().rev() {
@@ -320,7 +336,7 @@ fn evaluate(chain: &Chain, mut layers: Vec<Vec<Node>>) -> Reached {
             let (context, row) = chain.row(node.context);
             // What follows events of all classes is no evidence of what follows one that no log had. Later on a path, the
             // upper end takes such an event for a violation anyway.
-            let whole = match depth == 0 && chain.is_unseen(node.context) {
+            let whole = match depth == 0 && is_unseen {
                 true => 0.0,
                 false => row.total as f64 + chain.smoothing * chain.width() as f64,
             };

@@ -1,7 +1,7 @@
 //! The symbols of a chain: what it tells events apart by.
 //!
-//! A symbol is the kind of an event, its tool, and its facts. A value that a formula names, a tool and a number that comes
-//! back are part of the symbol. Any other value, such as a person, is replaced by its role: which fact had it last and how
+//! A symbol is the kind of an event, its tool, and its facts. A value that a formula names, a tool and a short number that
+//! comes back are part of the symbol. Any other value, such as a person, is replaced by its role: which fact had it last and how
 //! long ago, or that it is new. So a chain that was learnt from some persons forecasts for
 //! others, and what was looked up before is changed, not something else.
 
@@ -12,6 +12,9 @@ use lictor_logic::{Atom, Fact, Facts, Term, Value};
 
 /// The number of roles of values that facts of one name had before.
 const RECENT_VALUES: usize = 4;
+
+/// A number with so many digits may be of a person: of an account, a telephone or a card.
+const MIN_PERSONAL_DIGITS: usize = 7;
 
 /// How many values of a session are remembered.
 const MAX_VALUES: usize = 64;
@@ -146,7 +149,20 @@ pub(crate) fn read_symbol(step: &Step, constants: &Constants, recent: &mut Recen
     }
     recent.touch_all(own);
     let Step { kind, tool, is_action, .. } = step;
-    Symbol { kind: Arc::clone(kind), tool: tool.clone(), facts, is_action: *is_action }
+    let tool = tool.clone().filter(|tool| !is_personal(&Value::Text(Arc::clone(tool))));
+    Symbol { kind: Arc::clone(kind), tool, facts, is_action: *is_action }
+}
+
+/// Whether a value may be of a person: a long number, or a name with an address or a long number in it.
+pub(crate) fn is_personal(value: &Value) -> bool {
+    let Value::Text(name) = value else {
+        return value.to_string().chars().filter(char::is_ascii_digit).count() >= MIN_PERSONAL_DIGITS;
+    };
+    let has_number = name.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() >= MIN_PERSONAL_DIGITS);
+    let is_joined = |(before, after): (&str, &str)| {
+        before.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric)
+    };
+    has_number || name.split_once('@').is_some_and(is_joined)
 }
 
 /// Returns facts that an event of a symbol may have, and remembers their values. `fresh` numbers the new ones.

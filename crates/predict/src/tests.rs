@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lictor_logic::{After, Arena, Facts, Monitor, MonitorSet, Snapshot};
+use lictor_logic::{After, Arena, Atom, Fact, Facts, Monitor, MonitorSet, Snapshot, Term, Value};
 use proptest::prelude::*;
 
 use crate::chain::{Chain, END, FIRST, OTHER, OTHER_ACTION, SymbolContext};
@@ -10,7 +10,7 @@ use crate::machine::{Machine, MachineState, Outcome};
 use crate::random::SeededRandom;
 use crate::reach::Reach;
 use crate::symbol::{RecentValues, write_facts};
-use crate::{Outlook, Predictor, SOME_VIOLATION, SampleSequence, Score, Step, choose_candidate};
+use crate::{Forecast, Outlook, Predictor, SOME_VIOLATION, SampleSequence, Score, Step, choose_candidate};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -92,6 +92,10 @@ fn enumerate(
 const FORMULAS: [&str; 7] =
     ["G(a -> O b)", "G(a -> F b)", "G !(a & b)", "!a U b", "G(a -> X !c)", "F d", "G(c -> (!a S b))"];
 
+/// Properties with and without deadlines, so that a union of them is found by all paths or by random ones.
+const MEMBERS: [&str; 6] =
+    ["G !a", "G !(a & b)", "G(a -> F b)", "G(a -> O b)", "G(a -> F[0,5s] b)", "G(c -> F[0,1m] e)"];
+
 const PATTERNS: [&str; 5] = [
     SOME_VIOLATION,
     "F violated(\"p\")",
@@ -157,6 +161,44 @@ proptest! {
         let exact = Reach::exact().probability(&mut machine, &chain, (&snapshot, &[]), &place, 2).unwrap();
         let quick = Reach::default().probability(&mut machine, &chain, (&snapshot, &[]), &place, 2).unwrap();
         prop_assert!((exact.known.0 - quick.known.0).abs() < 0.05, "{exact:?} {quick:?}");
+    }
+
+    /// A union is as likely as each of its members at least, and as all of them together at most, however each is found.
+    #[test]
+    fn union_contains_forecasts_of_its_members(
+        words in prop::collection::vec(prop::collection::vec(0usize..9, 1..12), 10..30),
+        before in prop::collection::vec(0usize..9, 0..4),
+        chosen in prop::collection::vec(0usize..MEMBERS.len(), 2..4),
+        within in 1u32..4,
+    ) {
+        let sessions: Vec<Vec<Step>> = words.iter().map(|word| word.iter().copied().map(step).collect()).collect();
+        let chain = Arc::new(Chain::learn(&sessions, &[]).unwrap());
+        let names = ["p", "q", "r"];
+        let properties: Vec<(&str, Monitor)> =
+            names.into_iter().zip(&chosen).map(|(name, it)| (name, Monitor::parse(MEMBERS[*it]).unwrap())).collect();
+        let mut monitors = MonitorSet::new();
+        for (_, monitor) in &properties {
+            monitors.add(monitor.clone());
+        }
+        let (mut state, mut place) = (monitors.start(), chain.start());
+        for number in before {
+            monitors.step(&mut state, &step(number).facts);
+            chain.follow(&mut place, &step(number));
+        }
+        let snapshot = monitors.snapshot(&state);
+        let forecast = |properties: &[(&str, Monitor)]| {
+            let mut predictor = Predictor::new(Arc::clone(&chain), properties, SOME_VIOLATION, within).unwrap();
+            predictor.estimate(&snapshot, &place, &[]).unwrap()
+        };
+        let union = forecast(&properties);
+        let members: Vec<Forecast> =
+            properties.iter().map(|property| forecast(std::slice::from_ref(property))).collect();
+        prop_assert!(union.least <= union.chance && union.chance <= union.most, "{union:?}");
+        for end in [|it: &Forecast| it.least, |it: &Forecast| it.chance, |it: &Forecast| it.most] {
+            let sum: f64 = members.iter().map(end).sum();
+            prop_assert!(members.iter().all(|it| end(it) <= end(&union)), "{union:?} {members:?}");
+            prop_assert!(end(&union) <= sum + 1e-12, "{union:?} {members:?}");
+        }
     }
 
     /// What is read from a file is what was written, and a changed file is refused.
@@ -381,9 +423,11 @@ fn interval_after_unseen_event_is_wide() {
             let outlook = predictor.forecast(&snapshot, &place, &[]).unwrap();
             outlook.forecast().cloned().unwrap()
         };
-        let (known, unknown) = (forecast(&step(2)), forecast(&unseen));
+        let other_kind = Step { kind: "error".into(), tool: None, facts: Facts::default(), is_action: false };
+        let (known, unknown, passed) = (forecast(&step(2)), forecast(&unseen), forecast(&other_kind));
         assert!(known.most - known.least < 0.2, "{formula}: {known:?}");
         assert_eq!((unknown.least, unknown.most), (0.0, 1.0), "{formula}: {unknown:?}");
+        assert_eq!((passed.least, passed.most), (0.0, 1.0), "{formula}: {passed:?}");
     }
 }
 
@@ -417,4 +461,29 @@ fn same_formulas_are_forecast_by_their_after() {
     }
     assert_eq!(forecast(&[After::Latch], After::Latch), 0.0);
     assert!(forecast(&[After::Reset], After::Reset) > 0.2);
+}
+
+/// A chain keeps no number and no name of a tool that may be of a person, unless a formula names it.
+#[test]
+fn chain_keeps_nothing_of_persons() {
+    let event = |tool: &str, fact: &str| Step {
+        kind: "tool_call".into(),
+        tool: Some(tool.into()),
+        facts: Facts::parse(fact).unwrap(),
+        is_action: true,
+    };
+    let session = || {
+        vec![
+            event("pay", "pays(536221234), times(3), limit(1000000), tool_call(\"pay\")"),
+            event("call_ann.ode@example.org", "tool_call(\"call_ann.ode@example.org\")"),
+            event("call_4930123456", "tool_call(\"call_4930123456\")"),
+        ]
+    };
+    let sessions: Vec<Vec<Step>> = (0..40).map(|_| session()).collect();
+    let named = Fact::new("limit", [Value::Integer(1_000_000)]);
+    let atom = Atom::new(named.name, named.values.iter().cloned().map(Term::Value).collect::<Vec<_>>());
+    let text = Chain::learn(&sessions, &[atom]).unwrap().to_file();
+    let is_kept = |value: &str| text.contains(value);
+    assert!(is_kept("1000000") && is_kept("\"pay\""), "{text}");
+    assert!(!is_kept("536221234") && !is_kept("ann.ode") && !is_kept("4930123456"), "{text}");
 }

@@ -24,15 +24,15 @@ impl Labeler for YesLabeler {
 }
 
 #[derive(Default)]
-struct MemoryDrift(Mutex<BTreeMap<String, String>>);
+struct MemoryDrift(Mutex<BTreeMap<(String, String), String>>);
 
 impl DriftStore for MemoryDrift {
-    fn load(&self, labeler: &str) -> Option<Json> {
-        lictor_json::parse_str(self.0.lock().unwrap().get(labeler)?).ok()
+    fn load(&self, tenant: &str, labeler: &str) -> Option<Json> {
+        lictor_json::parse_str(self.0.lock().unwrap().get(&(tenant.to_owned(), labeler.to_owned()))?).ok()
     }
 
-    fn save(&self, labeler: &str, counts: &Json) {
-        self.0.lock().unwrap().insert(labeler.to_owned(), counts.to_string());
+    fn save(&self, tenant: &str, labeler: &str, counts: &Json) {
+        self.0.lock().unwrap().insert((tenant.to_owned(), labeler.to_owned()), counts.to_string());
     }
 }
 
@@ -60,8 +60,13 @@ fn watching(store: &Arc<MemoryDrift>) -> CalibratedLabeler {
 }
 
 fn ask(labeler: &CalibratedLabeler, text: &str) -> Answer {
+    ask_for(labeler, "", text)
+}
+
+fn ask_for(labeler: &CalibratedLabeler, tenant: &str, text: &str) -> Answer {
     let event = Event { text: Some(text.into()), ..Event::new(Kind::UserMessage) };
-    labeler.answer(&Inquiry::new(&event, &[Question::new(Fact::new("angry", []), "angry")])).remove(0)
+    let questions = [Question::new(Fact::new("angry", []), "angry")];
+    labeler.answer(&Inquiry::new(&event, &questions).of_tenant(tenant)).remove(0)
 }
 
 fn ask_until_drift(labeler: &CalibratedLabeler) -> usize {
@@ -73,12 +78,29 @@ fn drift_takes_chance_and_says_why() {
     let labeler = watching(&Arc::default());
     let first = ask(&labeler, "first");
     assert!(first.chance.is_some() && first.why.is_none(), "{first:?}");
-    assert_eq!(labeler.drift(), [("angry".into(), false)]);
+    assert_eq!(labeler.drift(""), [("angry".into(), false)]);
     let until = ask_until_drift(&labeler);
     assert!((5..100).contains(&until), "{until}");
     let late = ask(&labeler, "late");
     assert_eq!((late.says, late.chance, late.why.as_deref()), (AnswerValue::Yes, None, Some("drift")));
-    assert_eq!(labeler.drift(), [("angry".into(), true)]);
+    assert_eq!(labeler.drift(""), [("angry".into(), true)]);
+}
+
+/// The traffic of one tenant says nothing about that of another, in one process or after a restart.
+#[test]
+fn drift_of_one_tenant_leaves_others_alone() {
+    let store = Arc::default();
+    let labeler = watching(&store);
+    let is_suspended = |number: &usize| ask_for(&labeler, "loud", &number.to_string()).is_suspended();
+    assert!((0..500).any(|number| is_suspended(&number)));
+    let restarted = watching(&store);
+    for labeler in [&labeler, &restarted] {
+        let quiet = ask_for(labeler, "quiet", "hello");
+        assert!(quiet.chance.is_some() && quiet.why.is_none(), "{quiet:?}");
+        assert!(ask_for(labeler, "loud", "late").is_suspended());
+        assert_eq!(labeler.drift("quiet"), [("angry".into(), false)]);
+        assert_eq!(labeler.drift("loud"), [("angry".into(), true)]);
+    }
 }
 
 #[test]
@@ -104,6 +126,8 @@ fn drift_counts_of_short_processes_add_up() {
 fn drift_found_elsewhere_is_adopted() {
     let store = Arc::default();
     let (one, other) = (watching(&store), watching(&store));
+    // The counts of a tenant are loaded with its first answer.
+    assert!(!ask(&other, "the same").is_suspended());
     ask_until_drift(&one);
     let found = (0..SAVE_INTERVAL).filter(|_| ask(&other, "the same").is_suspended()).count();
     assert_eq!(found, 0, "a text that is repeated counts once");
@@ -122,7 +146,7 @@ fn answer_without_chance_says_why() {
         answer("late", "small@1"),
         answer("angry", "other@1"),
     ];
-    labeler.complete(&mut event);
+    labeler.complete("", &mut event);
     let reasons: Vec<_> = event.answers.iter().map(|it| (it.chance.is_some(), it.why.as_deref())).collect();
     let expected = [(true, None), (false, Some("other_version")), (false, Some("unweighed")), (false, None)];
     assert_eq!(reasons, expected);

@@ -78,7 +78,7 @@ fn read_mass(token: &Json, offset: usize) -> Option<TokenMass> {
     let mut sum = 0.0;
     for alternative in token.get("top_logprobs")?.as_array()? {
         let Some(Json::Number(logarithm)) = alternative.get("logprob") else { return None };
-        let probability = read_probability(*logarithm)?;
+        let probability = read_probability(logarithm)?;
         sum += probability;
         let text = alternative.text("token")?.trim_start();
         match text.strip_prefix(before).and_then(read_spelling) {
@@ -91,7 +91,7 @@ fn read_mass(token: &Json, offset: usize) -> Option<TokenMass> {
     (sum > 0.0 && sum <= 1.0 + ROUNDING).then_some(mass)
 }
 
-fn read_probability(logarithm: Number) -> Option<f64> {
+fn read_probability(logarithm: &Number) -> Option<f64> {
     let logarithm = logarithm.as_f64();
     (logarithm <= ROUNDING).then(|| logarithm.exp().min(1.0))
 }

@@ -61,9 +61,14 @@ impl LabelModel {
 impl LearntLabeler {
     /// Returns a labeler that says yes from a probability of one half on.
     pub fn new(model: LabelModel) -> LearntLabeler {
-        let digits = model.hash().get(..12).unwrap_or_default();
-        let version = format!("{}@{digits}", model.name());
+        let version = format!("{}@{}", model.name(), short_hash(&model));
         LearntLabeler { model, version, band: (0.5, 0.5) }
+    }
+
+    /// Returns the labeler under another name than its model's: the one that a policy gives it.
+    #[must_use]
+    pub fn named(self, name: &str) -> LearntLabeler {
+        LearntLabeler { version: format!("{name}@{}", short_hash(&self.model)), ..self }
     }
 
     /// Returns the labeler with a band of probabilities in which its answers are unclear: from the first up to, but not
@@ -115,6 +120,11 @@ impl Labeler for LearntLabeler {
         });
         answers.collect()
     }
+}
+
+/// Returns the part of a model's hash that names its version.
+fn short_hash(model: &LabelModel) -> &str {
+    model.hash().get(..12).unwrap_or_default()
 }
 
 /// Returns the hash of a text in the form in which it is judged.

@@ -46,6 +46,15 @@ fn wrong_labeler_file_is_named_by_kind() {
     }
 }
 
+/// Only answers under the name that the policy gives settle a question, and only those of a log under it are left out.
+#[test]
+fn learnt_labeler_answers_under_policy_name() {
+    let policy = policy(Path::new(""), "{learnt: \"builtin:injection\"}");
+    let opened = open_labelers(&policy, &OpenOptions::default()).unwrap();
+    let version = opened.labelers.version("small").unwrap();
+    assert!(version.starts_with("small@") && version.len() > "small@".len(), "{version}");
+}
+
 #[test]
 fn service_version_is_part_of_labeler_version() {
     let open = |labeler: &str| {

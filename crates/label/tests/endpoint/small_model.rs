@@ -198,7 +198,7 @@ fn small_model_answers_with_schema_and_scores() {
     let labeler = connect(url.clone());
     let probe = labeler.probe().unwrap();
     assert_eq!((probe.output, probe.enforced, probe.log_probabilities), (OutputFormat::Schema, true, true), "{probe}");
-    let alone = measure(&labeler, texts.min(4));
+    let alone = measure(&labeler, texts.min(4).div_ceil(2));
     assert!(labeler.counts().tokens > 0);
     write_note(&format!("small model alone: {alone:?}, {:?}", labeler.counts()));
 

@@ -1,5 +1,8 @@
-//! Disk failures and power losses at every single operation of a ledger's life: acknowledged records survive, the
+//! Disk failures and power losses at the single operations of a ledger's life: acknowledged records survive, the
 //! ledger verifies, and it can be opened again.
+//!
+//! An ordinary run lets every fourth operation fail in each way, and each operation in some way. With `LICTOR_CASES=4`
+//! each operation fails in each way.
 
 mod disk;
 
@@ -13,6 +16,8 @@ use lictor_ledger::{Draft, Ledger, LedgerError, LedgerNotice, LedgerOptions, Pay
 use serde_json::json;
 
 use disk::{Failure, FaultyDisk, Random, copy_all, scratch};
+
+use crate::cases;
 
 fn options(disk: &FaultyDisk) -> LedgerOptions {
     // A clock that advances a minute with each call, so that runs are reproducible and checkpoints are due.
@@ -57,9 +62,16 @@ fn check(folder: &Path, acknowledged: &BTreeMap<u64, u64>, what: &str) {
     assert!(acknowledged.keys().all(|index| *index < verified.records), "{what}");
 }
 
-/// Makes each operation fail in turn, until a run has fewer operations than that.
+/// Returns the numbers of the operations that fail, each in a run of its own: one of four, always at another place among
+/// the four, or all of them.
+fn failing(first: u64) -> impl Iterator<Item = u64> {
+    let step = 4_u64.div_ceil(cases(1));
+    (0..).map(move |block| 1 + step * block + (first + block) % step)
+}
+
+/// Makes operations fail in turn, until a run has fewer operations than that.
 fn fail_each(failure: Failure, in_process: bool) {
-    for at in 1.. {
+    for at in failing(failure as u64 + 2 * u64::from(in_process)) {
         let folder = scratch();
         let disk = FaultyDisk::failing(at, failure);
         let what = format!("{failure:?} at operation {at}");
@@ -126,7 +138,7 @@ fn exceeded_quota_loses_no_acknowledged_record() {
 #[test]
 fn failed_sync_is_never_relied_on() {
     let mut random = Random(11);
-    for at in 1.. {
+    for (turn, at) in failing(3).enumerate() {
         let folder = scratch();
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
         let disk = FaultyDisk::failing(at, Failure::Error);
@@ -137,7 +149,7 @@ fn failed_sync_is_never_relied_on() {
         let result = exercise(&ledger, &mut acknowledged);
         let is_over = !disk.has_failed();
         disk.mend();
-        let ledger = if at % 2 == 0 || result.is_ok() {
+        let ledger = if turn % 2 == 0 || result.is_ok() {
             ledger.recover().unwrap_or_else(|error| panic!("{what}: {error}"));
             ledger
         } else {
@@ -147,7 +159,7 @@ fn failed_sync_is_never_relied_on() {
         for number in 100..104 {
             acknowledged.insert(ledger.append(draft(number)).unwrap().wait().unwrap().index, number);
         }
-        if at % 3 == 0 {
+        if turn % 3 == 0 {
             ledger.close().unwrap();
         } else {
             std::mem::forget(ledger);
@@ -179,7 +191,7 @@ fn short_write_loses_no_acknowledged_record() {
 #[test]
 fn power_loss_loses_no_acknowledged_record() {
     let mut random = Random(7);
-    for at in 1.. {
+    for at in failing(1) {
         let folder = scratch();
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
         let disk = FaultyDisk::failing(at, Failure::Full);

@@ -1,7 +1,8 @@
 //! Verification finds every change to a closed ledger and names the first bad record.
 //!
-//! The tests change a small ledger exhaustively: each bit of each byte, each line deleted, duplicated, swapped, each
-//! file truncated at each byte. `LICTOR_TAMPER_FLIPS` is the number of random bit flips in a larger ledger.
+//! The tests change a small ledger exhaustively: each byte, each line deleted, duplicated, swapped, each file truncated
+//! at each byte. An ordinary run flips two bits of each byte, and a run with `LICTOR_CASES=4` each bit.
+//! `LICTOR_TAMPER_FLIPS` is the number of random bit flips in a larger ledger.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 use lictor_ledger::{Draft, Ledger, LedgerFault, LedgerOptions, Payload, Reader, VerifierKey, verify};
 use serde_json::json;
 use tempfile::TempDir;
+
+use crate::cases;
 
 struct TamperTarget {
     folder: TempDir,
@@ -125,15 +128,15 @@ fn flipped_bit_is_found_with_its_record() {
     let mut flips = 0;
     for file in 0..victim.files.len() {
         for at in 0..victim.files[file].1.len() {
-            // Each bit of each byte of records and checkpoints; one bit of each byte of the hashes.
-            let bits = if victim.name(file).starts_with("tile/") { at % 8..at % 8 + 1 } else { 0..8 };
-            for bit in bits {
-                victim.flip(file, at, 1 << bit);
+            // Several bits of each byte of records and checkpoints; one bit of each byte of the hashes.
+            let bits = if victim.name(file).starts_with("tile/") { 1 } else { cases(2).min(8) as usize };
+            for bit in 0..bits {
+                victim.flip(file, at, 1 << ((at + 3 * bit) % 8));
                 flips += 1;
             }
         }
     }
-    assert!(flips > 10_000, "{flips}");
+    assert!(flips > 2_500, "{flips}");
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn settled(folder: &Path) -> u64 {
     fs::read_to_string(folder.join("settled")).unwrap().lines().nth(2).unwrap().parse().unwrap()
 }
 
-/// Opening a settled ledger verifies its end: every changed bit there is found.
+/// Opening a settled ledger verifies its end: a changed bit there is found.
 #[test]
 fn open_refuses_tampered_end_of_settled_ledger() {
     let victim = TamperTarget::new(60);
@@ -233,11 +236,12 @@ fn open_refuses_tampered_end_of_settled_ledger() {
     let (settled, lock) = (settled(folder), fs::read(folder.join("lock")).unwrap());
     let own = fs::read(folder.join("settled")).unwrap();
     let (mut refused, mut older) = (0, 0);
+    let step = 20_usize.div_ceil(cases(1) as usize);
     for file in 0..victim.files.len() {
         let (path, good) = &victim.files[file];
-        for at in (0..good.len()).step_by(5) {
+        for at in (file % step..good.len()).step_by(step) {
             let mut content = good.clone();
-            content[at] ^= 1 << (at % 8);
+            content[at] ^= 1 << (at / step % 8);
             put(path, at, &content);
             let opened = Ledger::open(folder, options());
             let line = good[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -265,7 +269,7 @@ fn open_refuses_tampered_end_of_settled_ledger() {
             put(&folder.join("lock"), 0, &lock);
         }
     }
-    assert!(refused > 500 && older > 500, "{refused} {older}");
+    assert!(refused > 100 && older > 100, "{refused} {older}");
     verify(folder, &victim.key).unwrap();
 }
 
@@ -348,7 +352,7 @@ fn changed_time_at_tile_end_blames_its_record() {
 
 #[test]
 fn random_bit_flips_are_found() {
-    let flips = std::env::var("LICTOR_TAMPER_FLIPS").ok().map_or(2_000, |text| text.parse::<u64>().unwrap());
+    let flips = std::env::var("LICTOR_TAMPER_FLIPS").ok().map_or(1_000, |text| text.parse::<u64>().unwrap());
     let threads = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
     std::thread::scope(|scope| {
         for thread in 0..threads {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::engine::WitnessEngine;
+use super::engine::{LetterBits, WitnessEngine};
 use super::{Moment, WitnessBasis, WitnessBudget, WitnessStep};
 use crate::facts::{Fact, Facts, fits};
 use crate::interval::Time;
@@ -39,12 +39,23 @@ pub(super) struct WitnessSearch<'a, E: WitnessEngine> {
     kept: Vec<AtomSet>,
     /// For each entry, the atoms that were kept when it was read last, and the input it was read as.
     read: Vec<(AtomSet, u32)>,
+    /// The state after the first entries.
+    prefix: Option<ReadPrefix<E::State>>,
     /// The inputs prepared so far, by content and kept atoms.
     inputs: Vec<E::Input>,
     prepared: FxHashMap<(u32, AtomSet), u32>,
     budget: &'a mut WitnessBudget,
     /// The work of the engine that is paid for.
     paid: u64,
+}
+
+/// The state after some entries with their kept facts.
+#[derive(Clone)]
+struct ReadPrefix<S> {
+    entries: usize,
+    stand: S,
+    /// The letter that left the state unchanged, if the last one did: it does so again.
+    idle: Option<LetterBits>,
 }
 
 /// No input was prepared yet.
@@ -102,6 +113,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
             atoms,
             kept,
             read,
+            prefix: None,
             inputs,
             prepared,
             budget,
@@ -117,7 +129,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
             }
         }
         // Positions that left the residual unchanged can still matter: a `G` must have held there.
-        if !self.decides() {
+        if !self.decides(0) {
             self.kept.fill(AtomSet::MAX);
         }
         if !self.engine.has_residuals() {
@@ -262,7 +274,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     fn can_do_without(&mut self, piece: Range<usize>, atom: usize) -> bool {
         let before = self.kept[piece.clone()].to_vec();
         self.kept[piece.clone()].iter_mut().for_each(|kept| *kept &= !(1 << atom));
-        if self.decides() {
+        if self.decides(piece.start) {
             return true;
         }
         self.kept[piece].copy_from_slice(&before);
@@ -291,12 +303,10 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     fn leave_out(&mut self, pieces: &[Range<usize>]) {
         let is_kept = |piece: &&Range<usize>| self.kept[(*piece).clone()].iter().any(|kept| *kept != 0);
         let kept: Vec<Range<usize>> = pieces.iter().filter(is_kept).cloned().collect();
-        if kept.is_empty() || self.budget.is_exhausted() {
-            return;
-        }
+        let Some(first) = kept.first().filter(|_| !self.budget.is_exhausted()) else { return };
         let entries = || kept.iter().cloned().flatten();
         let whole: Vec<AtomSet> = entries().map(|entry| std::mem::take(&mut self.kept[entry])).collect();
-        if self.decides() {
+        if self.decides(first.start) {
             return;
         }
         for (entry, atoms) in entries().zip(whole) {
@@ -317,31 +327,42 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         self.paid = work;
     }
 
-    /// Whether the verdict follows from the kept atoms, for all values of the others.
-    fn decides(&mut self) -> bool {
-        let mut stand = self.engine.start();
-        // A letter that left the state unchanged does so again.
-        let mut idle = None;
-        for entry in 0..self.entries.len() {
+    /// Whether the verdict follows from the kept atoms, for all values of the others. INVARIANT: before both `changed` and
+    /// that of the last call, no kept atoms have changed since then.
+    fn decides(&mut self, changed: usize) -> bool {
+        let mut prefix = match self.prefix.take() {
+            Some(prefix) if prefix.entries <= changed => prefix,
+            _ => ReadPrefix { entries: 0, stand: self.engine.start(), idle: None },
+        };
+        self.read_entries(&mut prefix, changed);
+        let mut whole = prefix.clone();
+        self.prefix = Some(prefix);
+        self.read_entries(&mut whole, self.entries.len());
+        self.pay();
+        self.engine.verdict(&mut whole.stand, self.at_end) == self.verdict
+    }
+
+    /// Reads the entries up to one with their kept facts.
+    fn read_entries(&mut self, read: &mut ReadPrefix<E::State>, end: usize) {
+        for entry in read.entries..end {
             let time = match self.entries[entry] {
                 Entry::Tick(now) => {
-                    self.engine.tick(&mut stand, now);
+                    self.engine.tick(&mut read.stand, now);
                     continue;
                 }
                 Entry::Position(_, time) => time,
             };
             let input = self.input(entry) as usize;
             let letter = self.engine.letter(&self.inputs[input]);
-            if letter.is_some() && idle == letter {
+            if letter.is_some() && read.idle == letter {
                 continue;
             }
-            let before = self.engine.state(&stand);
-            self.engine.step(&mut stand, &mut self.inputs[input], time);
-            let is_idle = before.is_some() && before == self.engine.state(&stand);
-            idle = letter.filter(|_| is_idle);
+            let before = self.engine.state(&read.stand);
+            self.engine.step(&mut read.stand, &mut self.inputs[input], time);
+            let is_idle = before.is_some() && before == self.engine.state(&read.stand);
+            read.idle = letter.filter(|_| is_idle);
         }
-        self.pay();
-        self.engine.verdict(&mut stand, self.at_end) == self.verdict
+        read.entries = end;
     }
 
     fn into_steps(mut self, with_residuals: bool) -> Vec<WitnessStep> {

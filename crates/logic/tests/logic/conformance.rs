@@ -10,6 +10,7 @@ use lictor_logic::{After, Arena, Monitor, MonitorSet, Verdict};
 use crate::support::claim::{Effort, collect_claims, disprove};
 use crate::support::engine::configurations;
 use crate::support::oracle::Oracle;
+use crate::support::size::cases;
 use crate::support::trace::Entry;
 use case::{Case, load};
 
@@ -44,7 +45,7 @@ fn cases_agree_with_definition() {
             Err(errors) => return vec![errors.to_string()],
         };
         let oracle = Oracle::new(&arena, f, &case.trace());
-        let effort = Effort { absent: 4000, present: 100_000 };
+        let effort = Effort { absent: cases(1500) as usize, present: 100_000 };
         case.runs().iter().filter_map(|run| disprove(&oracle, &run.trace, &run.claims, effort)).collect()
     });
 }

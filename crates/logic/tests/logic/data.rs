@@ -8,9 +8,10 @@ use lictor_logic::{
 };
 
 use crate::support::random::Random;
+use crate::support::size::{cases, pairs};
 
 /// Pairs in each test of an ordinary run; a nightly run multiplies them.
-const PAIRS_PER_TEST: usize = 5_000;
+const PAIRS_PER_TEST: u64 = 2_500;
 
 /// A number that is not whole, and neither the least nor the greatest.
 fn decimal_value() -> Value {
@@ -249,18 +250,17 @@ fn collect_broken_values(
 
 /// Compares random formulas with the definition until enough were accepted.
 fn compare_many(seed: u64, saves: bool) {
-    let factor: usize = std::env::var("LICTOR_DIFFERENTIAL_PAIRS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let (mut random, mut accepted, mut tried, mut gathered) = (Generator::new(seed), 0, 0, 0);
-    while accepted < PAIRS_PER_TEST * factor {
+    while accepted < pairs(PAIRS_PER_TEST) {
         tried += 1;
         let (variables, body) = random.property();
         for _ in 0..2 {
             let trace = random.trace();
             let is_accepted = compare_pair(&variables, &body, &trace, saves);
-            accepted += usize::from(is_accepted);
+            accepted += u64::from(is_accepted);
             let gathers =
                 ["count", "distinct", "sum", "min", "max", "avg", "latest"].iter().any(|kind| body.contains(kind));
-            gathered += usize::from(is_accepted && gathers);
+            gathered += u64::from(is_accepted && gathers);
         }
         assert!(tried < 1000 || accepted * 4 > tried, "only {accepted} of {tried} formulas are accepted");
     }
@@ -290,8 +290,9 @@ fn data_snapshot_restores_at_every_position() {
 /// With unknown facts, only certain violations are reported, and few certain ones are missed.
 #[test]
 fn unknown_facts_rarely_hide_certain_violations() {
-    let (mut random, mut pairs, mut certain, mut missed) = (Generator::new(5), 0, 0, 0);
-    while pairs < PAIRS_PER_TEST {
+    let wanted = cases(PAIRS_PER_TEST);
+    let (mut random, mut compared, mut certain, mut missed) = (Generator::new(5), 0, 0, 0);
+    while compared < wanted {
         let (variables, body) = random.property();
         let mut trace = random.trace();
         for facts in &mut trace {
@@ -313,7 +314,7 @@ fn unknown_facts_rarely_hide_certain_violations() {
         if !monitor.is_about_data() {
             continue;
         }
-        pairs += 1;
+        compared += 1;
         let closed = arena.parse(&format!("{prefix}({body})")).unwrap();
         let mut monitors = MonitorSet::new();
         monitors.add(monitor);
@@ -322,9 +323,9 @@ fn unknown_facts_rarely_hide_certain_violations() {
             let is_reported = monitors.step(&mut trace_state, facts).iter().any(|it| it.verdict == Verdict::Violated);
             let expected = holds_at_last(&mut arena, closed, &trace[..=position]);
             assert!(!is_reported || expected == Some(false), "{text}\nat {position} of {trace:?}");
-            certain += usize::from(expected == Some(false));
-            missed += usize::from(expected == Some(false) && !is_reported);
+            certain += u64::from(expected == Some(false));
+            missed += u64::from(expected == Some(false) && !is_reported);
         }
     }
-    assert!(certain > PAIRS_PER_TEST / 4 && missed * 20 < certain, "{missed} of {certain} are missed");
+    assert!(certain > wanted / 4 && missed * 20 < certain, "{missed} of {certain} are missed");
 }

@@ -1,8 +1,8 @@
 //! Engines against the definition, on random formulas and traces.
 //!
 //! Every engine that gives verdicts is one of the `configurations` and judges the same pairs. A disagreement is made
-//! small and shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of pairs for a long
-//! run.
+//! small and shown with the number of its pair. `LICTOR_DIFFERENTIAL_PAIRS` multiplies the number of these pairs for a
+//! long run, and `LICTOR_CASES` that of the pairs of the other tests.
 
 mod belief;
 mod belief_bindings;
@@ -29,6 +29,7 @@ use crate::support::claim::{Claim, Effort, Engine, collect_claims, disprove};
 use crate::support::engine::{configurations, limited_resolutions};
 use crate::support::oracle::Oracle;
 use crate::support::random::Random;
+use crate::support::size::{cases, pairs};
 use crate::support::trace::Entry;
 use generate::{Fragment, Pair, generate};
 use replay::{DEFINITION, HINDSIGHT, KLEENE};
@@ -99,69 +100,66 @@ fn find_disagreement(engines: &[Box<dyn Engine>], fragment: Fragment, effort: Ef
 }
 
 /// Fails if a configuration disagrees with the definition on one of so many pairs.
-fn compare_engines(fragment: Fragment, pairs: u64) {
-    let factor = std::env::var("LICTOR_DIFFERENTIAL_PAIRS").ok().and_then(|text| text.parse::<u64>().ok());
-    if let Some(found) = find_disagreement(&configurations(), fragment, fragment.effort(), pairs * factor.unwrap_or(1))
-    {
+fn compare_engines(fragment: Fragment, count: u64) {
+    if let Some(found) = find_disagreement(&configurations(), fragment, fragment.effort(), pairs(count)) {
         panic!("{found}");
     }
 }
 
 #[test]
 fn future_formulas_get_exact_verdicts() {
-    compare_engines(Fragment::Future, 10_000);
+    compare_engines(Fragment::Future, 4_000);
 }
 
 #[test]
 fn past_formulas_get_exact_verdicts() {
-    compare_engines(Fragment::Past, 7_500);
+    compare_engines(Fragment::Past, 3_000);
 }
 
 #[test]
 fn mixed_formulas_get_exact_verdicts() {
-    compare_engines(Fragment::Mixed, 10_000);
+    compare_engines(Fragment::Mixed, 4_000);
 }
 
 #[test]
 fn step_bounds_get_exact_verdicts() {
-    compare_engines(Fragment::Steps, 7_500);
+    compare_engines(Fragment::Steps, 3_000);
 }
 
 #[test]
 fn time_bounds_never_get_wrong_verdicts() {
-    compare_engines(Fragment::Timed, 5_000);
+    compare_engines(Fragment::Timed, 2_000);
 }
 
 #[test]
 fn quantified_formulas_never_get_wrong_verdicts() {
-    compare_engines(Fragment::Quantified, 2_500);
+    compare_engines(Fragment::Quantified, 1_000);
 }
 
 #[test]
 fn unguarded_comparisons_never_get_wrong_verdicts() {
-    compare_engines(Fragment::Ordered, 5_000);
+    compare_engines(Fragment::Ordered, 2_000);
 }
 
 #[test]
 fn unknown_facts_get_verdict_of_all_resolutions() {
-    compare_engines(Fragment::Unknown, 5_000);
+    compare_engines(Fragment::Unknown, 2_000);
 }
 
 /// Beyond the limit one state stands for all resolutions: verdicts may be late, but they are never wrong.
 #[test]
 fn many_resolutions_never_get_wrong_verdicts() {
     let effort = Effort { absent: 300, present: 0 };
-    for (fragment, pairs) in [(Fragment::Unknown, 2000), (Fragment::Everything, 1000)] {
-        for resolutions in [1, 4] {
-            let found = find_disagreement(&[limited_resolutions(resolutions)], fragment, effort, pairs);
-            assert!(found.is_none(), "{}", found.unwrap_or_default());
-        }
+    let engines = [1, 4].map(limited_resolutions);
+    for (fragment, count) in [(Fragment::Unknown, 1000), (Fragment::Everything, 500)] {
+        let found = find_disagreement(&engines, fragment, effort, cases(count));
+        assert!(found.is_none(), "{}", found.unwrap_or_default());
     }
 }
 
 #[test]
 fn all_features_together_never_get_wrong_verdicts() {
-    compare_engines(Fragment::Everything, 2_500);
+    compare_engines(Fragment::Everything, 1_000);
 }
 
 /// Enough to detect an engine that is plainly wrong.
@@ -192,16 +190,16 @@ fn possible_rests(fragment: Fragment, random: &mut Random) -> Vec<[Vec<Fact>; 2]
 #[test]
 fn residual_decides_continuations_like_the_formula() {
     let fragments = [
-        (Fragment::Future, 1500),
-        (Fragment::Past, 1500),
-        (Fragment::Mixed, 1500),
-        (Fragment::Steps, 1500),
-        (Fragment::Timed, 3000),
-        (Fragment::Quantified, 1500),
-        (Fragment::Ordered, 1500),
+        (Fragment::Future, 600),
+        (Fragment::Past, 600),
+        (Fragment::Mixed, 600),
+        (Fragment::Steps, 600),
+        (Fragment::Timed, 1200),
+        (Fragment::Quantified, 600),
+        (Fragment::Ordered, 600),
     ];
-    for (fragment, pairs) in fragments {
-        for number in 0..pairs {
+    for (fragment, count) in fragments {
+        for number in 0..cases(count) {
             let pair = generate(fragment, number);
             let Ok(monitor) = Monitor::new(&pair.arena, pair.f) else { continue };
             let mut monitors = MonitorSet::new();
@@ -308,7 +306,7 @@ const FRAGMENTS: [Fragment; 9] = [
 #[test]
 fn definition_agrees_with_itself() {
     for fragment in FRAGMENTS {
-        let found = find_disagreement(&[Box::new(DEFINITION)], fragment, fragment.effort(), 8);
+        let found = find_disagreement(&[Box::new(DEFINITION)], fragment, fragment.effort(), cases(4));
         assert!(found.is_none(), "{}", found.unwrap_or_default());
     }
 }
@@ -316,7 +314,7 @@ fn definition_agrees_with_itself() {
 #[test]
 fn three_valued_evaluation_is_never_wrong() {
     for fragment in FRAGMENTS {
-        for number in 0..300 {
+        for number in 0..cases(120) {
             let pair = generate(fragment, number);
             let live_only = |claim| Claim { end: None, ..claim };
             let claims: Vec<Claim> =
@@ -332,7 +330,7 @@ fn three_valued_evaluation_is_never_wrong() {
 #[test]
 fn lasso_value_is_independent_of_unrolling() {
     for fragment in FRAGMENTS {
-        for number in 0..3000 {
+        for number in 0..cases(1000) {
             let Pair { arena, f, trace } = generate(fragment, number);
             let mut positions: Vec<Facts> = Vec::new();
             for entry in trace {

@@ -8,6 +8,8 @@ use lictor_logic::{
 };
 use proptest::prelude::*;
 
+use crate::support::size::cases;
+
 const SPELLINGS: [Spelling; 4] = [Spelling::Words, Spelling::Ascii, Spelling::Unicode, Spelling::Letters];
 
 fn ascii(text: &str) -> String {
@@ -328,7 +330,7 @@ impl Builder<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(1500) as u32))]
 
     #[test]
     fn formula_display_parses_back(

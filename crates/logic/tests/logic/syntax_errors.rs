@@ -3,6 +3,8 @@
 use lictor_logic::{Arena, Fact, ParseErrors, Spelling};
 use proptest::prelude::*;
 
+use crate::support::size::cases;
+
 fn errors(text: &str) -> ParseErrors {
     let mut arena = Arena::new();
     match arena.parse(text) {
@@ -199,7 +201,7 @@ const PIECES: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(1500) as u32))]
 
     #[test]
     fn parser_survives_any_string(text in any::<String>()) {

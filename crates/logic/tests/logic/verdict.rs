@@ -1,8 +1,8 @@
 //! Verdicts, residuals, snapshots, observations and witnesses, beyond the conformance cases.
 
 use lictor_logic::{
-    After, Arena, Check, Fact, Facts, Moment, Monitor, MonitorId, MonitorSet, Observation, Prover, Time, TraceState,
-    Value, Verdict, Witness, WitnessBasis, WitnessBudget, check,
+    After, Arena, CacheLimits, Check, Fact, Facts, Moment, Monitor, MonitorId, MonitorSet, Observation, Prover, Time,
+    TraceState, Value, Verdict, Witness, WitnessBasis, WitnessBudget, check,
 };
 
 /// One formula on one trace.
@@ -322,9 +322,9 @@ fn tree(node: usize, levels: usize) -> String {
 fn witness_of_tree_formula_names_its_path() {
     let formula = format!("F {}", tree(0, 4));
     let path = ["n0", "n1", "n3", "n7", "n15", "f"];
-    let trace: Vec<&str> = path.iter().flat_map(|fact| std::iter::repeat_n("", 1000).chain([*fact])).collect();
+    let trace: Vec<&str> = path.iter().flat_map(|fact| std::iter::repeat_n("", 300).chain([*fact])).collect();
     let (found, _) = witness(&formula, &trace, false);
-    assert_eq!(describe(&found), "1001:n0 2002:n1 3003:n3 4004:n7 5005:n15 6006:f");
+    assert_eq!(describe(&found), "301:n0 602:n1 903:n3 1204:n7 1505:n15 1806:f");
     let (found, _) = witness(&formula, &trace[..trace.len() - 1], true);
     assert!(found.steps.iter().all(|step| step.present.is_empty()), "only absent facts violate it");
 }
@@ -410,14 +410,21 @@ fn undecidable_formulas_are_refused_with_a_hint() {
 #[test]
 fn cache_limits_hold_for_many_states() {
     // One bit for each of the last 40 positions: more states than a cache can keep.
-    let mut run = run("G(a -> F[40,40] b)", After::Latch);
+    let mut arena = Arena::new();
+    let f = arena.parse("G(a -> F[40,40] b)").unwrap();
+    let mut limits = CacheLimits::DEFAULT;
+    limits.states = 2_000;
+    let mut monitors = MonitorSet::with_limits(limits);
+    let id = monitors.add(Monitor::new(&arena, f).unwrap());
+    let trace_state = monitors.start();
+    let mut run = SingleRun { arena, monitors, trace_state, id };
     let mut seed = 1u64;
-    for _ in 0..21_000 {
+    for _ in 0..2_500 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         assert_eq!(run.step(if seed >> 63 == 0 { "a b" } else { "b" }), Verdict::Inconclusive);
     }
     let usage = run.monitors.usage(run.id).unwrap();
-    assert!(usage.states <= lictor_logic::CacheLimits::DEFAULT.states, "{usage:?}");
+    assert!(usage.states <= limits.states, "{usage:?}");
     assert!(usage.uncached_steps > 0, "{usage:?}");
     for _ in 0..40 {
         run.step("a b");
