@@ -153,7 +153,8 @@ impl Life {
         // After sampling, an exhausted budget leaves the reply; and nothing is below an interval that begins at 0.
         let can_be_better = match record.original.sampled {
             Some(sampled) => budget.exhausted.is_none() && sampled.least() > 0.0,
-            None => true,
+            // Nothing is better than a reply of which nothing is known.
+            None => record.original.score.is_some(),
         };
         let mut requests = Vec::new();
         if can_be_better && record.original.is_risky(plan) {

@@ -62,14 +62,19 @@ pub enum LocalReply {
     AskAgain(Bytes),
     /// The forecast needs more replies. Send all of these to the model, at once if possible, and hand its replies to
     /// [`LocalExchange::replies`].
-    AskAll(Vec<Bytes>),
+    AskAll {
+        /// The requests.
+        requests: Vec<Bytes>,
+        /// How long to wait for all of them together; none is no limit. What has not come by then is no reply.
+        wait: Option<Duration>,
+    },
 }
 
 /// A step that needs the caller.
 enum Pause {
     Upstream(Bytes),
     Again(Bytes),
-    All(Vec<Bytes>),
+    All(Vec<Bytes>, Option<Duration>),
     Body(Bytes),
     Read,
     Fail(ExchangeFailure),
@@ -143,7 +148,7 @@ impl LocalExchange {
                 Ok(LocalReply::Body(bytes))
             }
             Pause::Again(bytes) => Ok(LocalReply::AskAgain(bytes)),
-            Pause::All(requests) => Ok(LocalReply::AskAll(requests)),
+            Pause::All(requests, wait) => Ok(LocalReply::AskAll { requests, wait }),
             pause => Err(failure(pause)),
         }
     }
@@ -217,7 +222,7 @@ impl LocalExchange {
             let done = match step {
                 ExchangeStep::SendUpstream(bytes) => return Pause::Upstream(bytes),
                 ExchangeStep::AskAgain(bytes) => return Pause::Again(bytes),
-                ExchangeStep::AskAll { requests, .. } => return Pause::All(requests),
+                ExchangeStep::AskAll { requests, wait } => return Pause::All(requests, wait),
                 ExchangeStep::Reserve { calls, hour_calls } => {
                     Ok(StepResult::Reserved(sessions.calls.reserve(decider.now(), calls, hour_calls)))
                 }

@@ -1,5 +1,6 @@
 //! Judges the new items of a request before it is sent.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -150,8 +151,9 @@ impl Life {
 
 /// Adds the remembered alterations: an item that was altered once is altered each time it comes.
 fn alter_again(memory: &SessionMemory, request: &Request, changes: &mut Vec<(usize, Ruling)>) {
+    let changed: HashSet<usize> = changes.iter().map(|(place, _)| *place).collect();
     for (place, item) in request.items.iter().enumerate() {
-        if !changes.iter().any(|(known, _)| *known == place)
+        if !changed.contains(&place)
             && let Some(ruling) = memory.alteration(&item.hash)
         {
             changes.push((place, ruling));

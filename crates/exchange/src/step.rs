@@ -128,8 +128,7 @@ pub enum ExchangeStep {
     AskAll {
         /// The requests.
         requests: Vec<Bytes>,
-        /// How long to wait for the replies; those that are not there by then are none. A driver that cannot stop a call
-        /// waits for it.
+        /// How long to wait for the replies together; those that are not there by then are none.
         wait: Option<Duration>,
     },
     /// Read more of the stream: [`Bytes`](StepResult::Bytes), [`End`](StepResult::End) or [`Cut`](StepResult::Cut).

@@ -19,7 +19,6 @@ use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use lictor_event::content_hash::to_hex;
-use lictor_policy::glob::Glob;
 use lictor_warden::RefusedInput;
 use lictor_wire::Api;
 use serde_json::json;
@@ -36,7 +35,7 @@ use crate::identity::Caller;
 use crate::telemetry::Outcome;
 use crate::unavailable::Unavailable;
 use crate::upstream::{self, NoAnswer};
-use destination::{Destination, find_destination, is_plain, resembles_judged, route};
+use destination::{Destination, find_destination, find_judged_end, is_forwarded, is_plain, resembles_judged, route};
 use task::ExchangeTask;
 
 /// How long to wait before a failed record is retried.
@@ -226,9 +225,9 @@ impl HttpExchange {
             let response = ErrorResponse::new(401, "credential.unknown", "unknown credential");
             return Err(Stop::Tell(Outcome::Refused, response));
         }
-        let path = self.head.uri.path();
-        let is_near = destination == Destination::Unknown && resembles_judged(self.head.method.as_str(), path);
-        let is_odd = !is_plain(self.head.method.as_str(), path) || is_near;
+        let (method, path) = (self.head.method.as_str(), self.head.uri.path());
+        let is_near = destination == Destination::Unknown && resembles_judged(method, path);
+        let is_odd = !is_plain(method, path) || is_near;
         if is_odd && config.shadow {
             self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
             return Ok(Destination::Unjudged(None));
@@ -237,7 +236,7 @@ impl HttpExchange {
             let message = "path is not normalized: remove `..`, `//`, unneeded percent-encoding and capital letters";
             return Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(400, "route.path", message)));
         }
-        let is_listed = config.forward.iter().any(|listed| Glob::new(listed).matches(path));
+        let is_listed = config.forward.iter().any(|entry| is_forwarded(entry, method, path));
         match destination {
             Destination::Unknown if is_listed => Ok(Destination::Unjudged(None)),
             Destination::Unknown if config.shadow => {
@@ -245,10 +244,11 @@ impl HttpExchange {
                 Ok(Destination::Unjudged(None))
             }
             Destination::Unknown => {
+                let written = find_judged_end(method, path).map(|end| format!(", with `{end}` written out"));
                 let message = format!(
-                    "unknown endpoint `{} {path}`: it cannot be judged, so it is not forwarded; an operator can list it under \
-                     `forward`",
-                    self.head.method
+                    "unknown endpoint `{method} {path}`: it cannot be judged, so it is not forwarded; an operator can list it \
+                     under `forward`{}",
+                    written.unwrap_or_default()
                 );
                 Err(Stop::Tell(Outcome::Refused, ErrorResponse::new(403, "route.unknown", message)))
             }

@@ -58,8 +58,8 @@ pub(crate) struct Judges {
     labelers: RwLock<Arc<OpenedLabelers>>,
     /// Keeps the counts of drift.
     drift_store: Arc<StoredDrift>,
-    /// The labelers and facts whose drift was logged.
-    drifted: Mutex<BTreeSet<(Text, Text)>>,
+    /// The tenants, labelers and facts whose drift was logged.
+    drifted: Mutex<BTreeSet<(String, Text, Text)>>,
     /// Searches long texts for all judges.
     recogniser: RwLock<EarlyRecogniser>,
     options: lictor_judge::guard::GuardOptions,
@@ -206,20 +206,20 @@ impl Judges {
         if opened.labelers.is_empty() {
             return Ok(events);
         }
-        events.iter_mut().for_each(|event| opened.labelers.complete(event));
+        events.iter_mut().for_each(|event| opened.labelers.complete(tenant, event));
         let mut open = self.ask(tenant, |warden, then| warden.questions(events, then)).await?;
         if open.iter().any(|(_, questions)| !questions.asked.is_empty()) {
-            let (tenant, asked) = (tenant.to_owned(), Arc::clone(&opened));
+            let (name, asked) = (tenant.to_owned(), Arc::clone(&opened));
             let asked = tokio::task::spawn_blocking(move || {
                 for (event, questions) in &mut open {
-                    asked.labelers.answer(&tenant, event, &questions.before, &questions.asked);
+                    asked.labelers.answer(&name, event, &questions.before, &questions.asked);
                 }
                 open
             });
             open = asked.await.map_err(|error| Unavailable { reason: format!("labelers: {error}") })?;
         }
         if open.iter().any(|(event, _)| event.answers.iter().any(Answer::is_suspended)) {
-            self.log_drift(&opened);
+            self.log_drift(tenant, &opened);
         }
         Ok(open.into_iter().map(|(event, _)| event).collect())
     }
@@ -228,12 +228,12 @@ impl Judges {
         Arc::clone(&self.labelers.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Logs the drift of each labeler and fact once.
-    fn log_drift(&self, opened: &OpenedLabelers) {
-        for (labeler, fact, _) in opened.drift().into_iter().filter(|(_, _, is_suspended)| *is_suspended) {
+    /// Logs the drift of each labeler and fact of a tenant once.
+    fn log_drift(&self, tenant: &str, opened: &OpenedLabelers) {
+        for (labeler, fact, _) in opened.drift(tenant).into_iter().filter(|(_, _, is_suspended)| *is_suspended) {
             let mut drifted = self.drifted.lock().unwrap_or_else(PoisonError::into_inner);
-            if drifted.insert((labeler.clone(), fact.clone())) {
-                self.journal.say(&self.metrics, "drift", drift_line(&labeler, &fact));
+            if drifted.insert((tenant.to_owned(), labeler.clone(), fact.clone())) {
+                self.journal.say(&self.metrics, "drift", drift_line(tenant, &labeler, &fact));
             }
         }
     }
@@ -241,7 +241,8 @@ impl Judges {
     /// Returns the metrics of the labelers as text.
     pub(crate) fn label_metrics(&self) -> String {
         let opened = self.opened();
-        write_label_metrics(&opened.drift(), &opened.counts())
+        let drift = self.wardens.keys().map(|tenant| (tenant.as_str(), opened.drift(tenant))).collect::<Vec<_>>();
+        write_label_metrics(&drift, &opened.counts())
     }
 
     /// Counts decisions, and logs those that a property objected to.

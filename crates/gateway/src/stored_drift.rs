@@ -28,13 +28,13 @@ impl std::fmt::Debug for StoredDrift {
 }
 
 impl DriftStore for StoredDrift {
-    fn load(&self, labeler: &str) -> Option<Json> {
-        let stored = self.store.load(&key(labeler)).ok()??;
+    fn load(&self, tenant: &str, labeler: &str) -> Option<Json> {
+        let stored = self.store.load(&key(tenant, labeler)).ok()??;
         lictor_json::parse(&stored.value).ok()
     }
 
-    fn save(&self, labeler: &str, counts: &Json) {
-        let key = key(labeler);
+    fn save(&self, tenant: &str, labeler: &str, counts: &Json) {
+        let key = key(tenant, labeler);
         let Ok(known) = self.store.load(&key) else { return };
         let expected = known.map_or(ExpectedVersion::Absent, |stored| ExpectedVersion::Version(stored.version));
         // If another process saves at the same time, its counts stay; the next save of this one reads them first.
@@ -42,8 +42,8 @@ impl DriftStore for StoredDrift {
     }
 }
 
-fn key(labeler: &str) -> String {
-    format!("drift/{}", escaped(labeler))
+fn key(tenant: &str, labeler: &str) -> String {
+    format!("drift/{}/{}", escaped(tenant), escaped(labeler))
 }
 
 #[cfg(test)]
@@ -53,14 +53,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drift_counts_are_kept_by_labeler() {
+    fn drift_counts_are_kept_by_tenant_and_labeler() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let drift = StoredDrift::new(Arc::clone(&store));
-        assert_eq!(drift.load("small"), None);
-        drift.save("small", &Json::from(1));
-        drift.save("small", &Json::from(2));
-        drift.save("large/x", &Json::from(3));
+        assert_eq!(drift.load("", "small"), None);
+        for (number, (tenant, labeler)) in
+            [("", "small"), ("", "small"), ("", "a/x"), ("a", "x"), ("b", "x")].iter().enumerate()
+        {
+            drift.save(tenant, labeler, &Json::from(number as i64));
+        }
         let again = StoredDrift::new(store);
-        assert_eq!((again.load("small"), again.load("large/x")), (Some(Json::from(2)), Some(Json::from(3))));
+        let kept = [("", "small", 1), ("", "a/x", 2), ("a", "x", 3), ("b", "x", 4)];
+        for (tenant, labeler, number) in kept {
+            assert_eq!(again.load(tenant, labeler), Some(Json::from(number)), "{tenant} {labeler}");
+        }
+        assert_eq!(again.load("a", "small"), None);
     }
 }

@@ -69,7 +69,7 @@ impl HookCall {
             // The decoder of hook logs reads the rest; an unknown hook is a fault.
             _ => {
                 let mut decoded = DecodedEvents::default();
-                Format::ClaudeCode.decoder().record(record(input.clone()), &mut decoded);
+                Format::ClaudeCode.live_decoder().record(record(input.clone()), &mut decoded);
                 if !decoded.faults.is_empty() {
                     let hint = "remove it from the settings of the client, or update lictor";
                     return Err(fault("hook.unknown", format!("unknown hook `{name}`\nhint: {hint}")));

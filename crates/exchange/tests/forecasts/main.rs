@@ -107,7 +107,7 @@ impl World {
             judged = match judged.unwrap() {
                 LocalReply::Body(body) => return Outcome { batches, body, record: self.decider.records.pop() },
                 LocalReply::AskAgain(_) => exchange.no_reply(parts),
-                LocalReply::AskAll(requests) => {
+                LocalReply::AskAll { requests, .. } => {
                     let answers: Vec<(Option<Bytes>, Duration)> = requests.iter().map(|_| answer()).collect();
                     let elapsed = answers.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
                     let bodies: Vec<Option<Bytes>> = answers.into_iter().map(|(body, _)| body).collect();

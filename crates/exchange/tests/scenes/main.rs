@@ -87,7 +87,7 @@ impl Scene {
                 Ok(LocalReply::Body(body)) => {
                     return TurnResult { upstream, again, status: 200, client: text(&body), ..TurnResult::default() };
                 }
-                Ok(LocalReply::AskAll(requests)) => {
+                Ok(LocalReply::AskAll { requests, .. }) => {
                     exchange.replies(parts, requests.iter().map(&mut answer).collect(), Duration::ZERO)
                 }
                 Ok(LocalReply::AskAgain(request)) => match answer(&request) {

@@ -1,9 +1,13 @@
 //! Where a request goes, by its method and path.
 
 use hyper::http::request::Parts;
+use lictor_policy::glob::Glob;
 use lictor_wire::{Api, Route};
 
 use crate::telemetry::RouteLabel;
+
+/// How many names the vendors' own paths of judged routes have, after the prefix.
+const MAX_ROUTE_NAMES: usize = 2;
 
 /// Returns the kind of route of a request.
 pub(super) fn route(head: &Parts) -> Destination {
@@ -47,6 +51,27 @@ fn is_normalized(path: &str) -> bool {
 pub(super) fn resembles_judged(method: &str, path: &str) -> bool {
     let strict = path.trim_end_matches('/').to_ascii_lowercase();
     matches!(Api::route(method, &strict), Route::Judged(_) | Route::Counted(_))
+}
+
+/// Whether an entry of `forward` covers a request. A star never covers the end of a judged route, such as `/messages`: an
+/// upstream may take all before it for a prefix. An entry that writes that end out covers it.
+pub(super) fn is_forwarded(entry: &str, method: &str, path: &str) -> bool {
+    let end = find_judged_end(method, path);
+    let writes_out = |end: &str| {
+        let written = entry.rsplit('*').next().unwrap_or(entry);
+        written.trim_end_matches('/').to_ascii_lowercase().ends_with(end)
+    };
+    Glob::new(entry).matches(path) && end.is_none_or(|end| writes_out(&end))
+}
+
+/// Returns the end of a path that is a judged route by itself. A service may read the body of any method that has one.
+pub(super) fn find_judged_end(method: &str, path: &str) -> Option<String> {
+    if matches!(method, "GET" | "HEAD") {
+        return None;
+    }
+    let path = path.trim_end_matches('/').to_ascii_lowercase();
+    let mut ends = path.rmatch_indices('/').take(MAX_ROUTE_NAMES).map(|(place, _)| &path[place..]);
+    ends.find(|end| matches!(Api::route("POST", end), Route::Judged(_) | Route::Counted(_))).map(str::to_owned)
 }
 
 /// The kind of route of a request.
@@ -100,6 +125,63 @@ mod tests {
             assert!(!is_plain("GET", odd), "{odd}");
         }
         assert!(!is_plain("POST", "/v1/models/meta-llama%2FLlama-3"), "no such request is known");
+    }
+
+    #[test]
+    fn star_of_forward_covers_no_judged_route() {
+        let entries = ["/v1/files*", "/v1/threads/*", "/*", "*", "/v1/files/*/x"];
+        let judged =
+            ["/v1/messages", "/v1/messages/count_tokens", "/messages", "/v1/chat/completions", "/chat/completions"];
+        let judged = judged.into_iter().chain(["/v1/responses", "/responses", "/v1/responses/input_tokens"]);
+        let judged: Vec<&str> = judged.collect();
+        for prefix in ["", "/v1/files", "/v1/files/v1/x", "/v1/files-2", "/v1/threads/t1"] {
+            for route in &judged {
+                let disguises = [
+                    format!("{prefix}{route}"),
+                    format!("{prefix}{route}/"),
+                    format!("{prefix}{}", route.to_ascii_uppercase()),
+                    format!("{prefix}/{route}"),
+                    format!("{prefix}/x/..{route}"),
+                    format!("{prefix}/x/%2e%2E{route}"),
+                    format!("{prefix}/.{route}"),
+                    format!("{prefix}{}", route.replacen('/', "%2F", 1)),
+                    format!("{prefix}{}", route.replacen('s', "%73", 1)),
+                    format!("{prefix}{route};x=1"),
+                    format!("{prefix}{route}\\"),
+                ];
+                for path in disguises {
+                    for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+                        let is_odd = !is_plain(method, &path) || resembles_judged(method, &path);
+                        let is_judged = !matches!(find_destination(method, &path), Destination::Unknown);
+                        let is_covered = entries.iter().any(|entry| is_forwarded(entry, method, &path));
+                        assert!(is_odd || is_judged || !is_covered, "{method} {path}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn entry_of_forward_covers_what_it_writes_out() {
+        let cases = [
+            ("/v1/files*", "POST", "/v1/files", true),
+            ("/v1/files*", "POST", "/v1/files/f1/content", true),
+            ("/v1/files*", "GET", "/v1/files/f1/messages", true),
+            ("/v1/files*", "POST", "/v1/files/f1/messages", false),
+            ("/v1/files*", "POST", "/v1/file", false),
+            ("/v1/threads/*/messages", "POST", "/v1/threads/t1/messages", true),
+            ("/v1/threads/*", "POST", "/v1/threads/t1/messages", false),
+            ("/v1/threads/*", "POST", "/v1/threads/t1/runs", true),
+            ("/v1beta/messages", "POST", "/v1beta/messages", true),
+            ("/v1beta/*", "POST", "/v1beta/messages", false),
+            ("/v1/messages/batches*", "POST", "/v1/messages/batches", true),
+        ];
+        for (entry, method, path, is_covered) in cases {
+            assert_eq!(is_forwarded(entry, method, path), is_covered, "{entry} {method} {path}");
+        }
+        let judged = Destination::Judged(Api::Messages);
+        assert_eq!(find_destination("POST", "/v1/threads/v1/messages"), judged, "whichever `/v1` is the prefix");
+        assert_eq!(find_destination("GET", "/v1/files/v1/models"), Destination::Unknown);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use lictor_judge::guard::Decision;
 use lictor_logic::Time;
 use lictor_warden::RefusedInput;
 use lictor_wire::{Api, SessionHints, UnknownFields};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
 use super::{HttpExchange, Stop};
@@ -32,6 +33,9 @@ use crate::sessions::{Presence, StoredMemory, Turn};
 use crate::telemetry::{DecisionSpan, Outcome, Span, SpanSubject};
 use crate::unavailable::Unavailable;
 use crate::waiting::WaitingCall;
+
+/// From how many bytes on a body takes so long to read and to edit that other tasks must not wait for its thread.
+const LONG_BODY_BYTES: usize = 64 << 10;
 
 /// How often a pending approval is looked up, since another gateway may get the answer.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -79,9 +83,10 @@ impl HttpExchange {
         options.steering = active.steering;
         let key = RecentRequests::key(&self.caller, &self.head.headers);
         let earlier = self.gateway.recent_requests.find(&key, &bytes);
+        let mut is_long = bytes.len() >= LONG_BODY_BYTES;
         let mut exchange = Exchange::after(earlier.clone(), api, self.account.id.as_str(), options, bytes);
         let mut driver = Driver::default();
-        let mut step = exchange.start();
+        let mut step = run_step(is_long, || exchange.start());
         if let Some(request) = exchange.take_request() {
             self.gateway.recent_requests.add(key, request, earlier.as_ref());
         }
@@ -99,12 +104,14 @@ impl HttpExchange {
             if api == Api::Responses && matches!(step, ExchangeStep::SendBody(_) | ExchangeStep::SendPiece(_)) {
                 self.link_response(&mut driver, exchange.reply_id());
             }
+            // The request is judged once it is sent.
+            is_long &= !matches!(step, ExchangeStep::SendUpstream(_));
             let done = match step {
                 ExchangeStep::Done(end) => return self.finish(end).await,
                 ExchangeStep::Fail(failure) => return Err(stop(&mut driver, failure)),
                 step => self.perform(&mut driver, step).await,
             };
-            step = exchange.resume(done.unwrap_or_else(|stop| match stop {
+            let done = done.unwrap_or_else(|stop| match stop {
                 Stop::Gone => {
                     // The upstream stops as soon as its connection is closed.
                     driver.stream = None;
@@ -115,7 +122,9 @@ impl HttpExchange {
                     self.log_reason(reason.as_deref());
                     StepResult::Failed(ExchangeFailure::failed(status, code, message))
                 }
-            }));
+            });
+            let has_long_reply = matches!(&done, StepResult::Reply(bytes) if bytes.len() >= LONG_BODY_BYTES);
+            step = run_step(is_long || has_long_reply, || exchange.resume(done));
         }
     }
 
@@ -466,6 +475,14 @@ impl HttpExchange {
     }
 }
 
+/// Runs a step of an exchange. If it is long, the other tasks of this thread continue on another one meanwhile.
+fn run_step<T>(is_long: bool, work: impl FnOnce() -> T) -> T {
+    match is_long && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+        true => tokio::task::block_in_place(work),
+        false => work(),
+    }
+}
+
 /// Returns the reason to stop, with the outcome.
 fn stop(driver: &mut Driver, failure: ExchangeFailure) -> Stop {
     let outcome = match failure.end {
@@ -473,4 +490,30 @@ fn stop(driver: &mut Driver, failure: ExchangeFailure) -> Stop {
         _ => driver.outcome.take().unwrap_or(Outcome::Failed),
     };
     Stop::Tell(outcome, ErrorResponse::new(failure.status, failure.code, failure.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second task of the only thread runs while a long step waits for it.
+    #[test]
+    fn long_step_lets_other_tasks_run() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let has_heard = runtime.block_on(async {
+            let exchange = tokio::spawn(async {
+                let (say, hear) = std::sync::mpsc::channel();
+                tokio::spawn(async move { say.send(()) });
+                run_step(true, || hear.recv_timeout(Duration::from_secs(60)))
+            });
+            exchange.await.unwrap()
+        });
+        assert_eq!(has_heard, Ok(()));
+    }
+
+    #[test]
+    fn long_step_needs_no_second_thread() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(async { run_step(true, || 7) }), 7);
+    }
 }

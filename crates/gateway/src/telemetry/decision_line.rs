@@ -104,12 +104,11 @@ pub(crate) fn late_line(tenant: &str, finding: &Finding) -> Value {
 }
 
 /// Returns the members of the line about a fact whose answers drifted away from the calibration.
-pub(crate) fn drift_line(labeler: &str, fact: &str) -> Value {
+pub(crate) fn drift_line(tenant: &str, labeler: &str, fact: &str) -> Value {
     let summary = format!(
-        "drift: the answers of {labeler} about {fact} are no longer like those of its calibration; risks that rest on \
-         them are suspended"
+        "drift: the answers of {labeler} about {fact} are no longer like those of its calibration; they are unknown to risks"
     );
-    json!({"summary": summary, "labeler": labeler, "fact": fact})
+    json!({"summary": summary, "tenant": tenant, "labeler": labeler, "fact": fact})
 }
 
 /// Returns a name as it is logged. Models make up names of tools, so a name that could hold personal data is withheld.

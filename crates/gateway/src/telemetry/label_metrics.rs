@@ -7,8 +7,12 @@ use lictor_label::meter::LabelCounts;
 
 use super::tenant_counts::escape;
 
-/// Returns the metrics of labelers as text: whether the answers about each fact drifted, and what each labeler counted.
-pub(crate) fn write_label_metrics(drift: &[(Text, Text, bool)], counts: &[(Text, LabelCounts)]) -> String {
+/// The labelers and facts of a tenant, and whether the answers drifted.
+type TenantDrift<'a> = (&'a str, Vec<(Text, Text, bool)>);
+
+/// Returns the metrics of labelers as text: whether the answers about each fact drifted, by tenant, and what each labeler
+/// counted.
+pub(crate) fn write_label_metrics(drift: &[TenantDrift<'_>], counts: &[(Text, LabelCounts)]) -> String {
     let mut text = String::new();
     let mut write_rows = |name: &str, kind: &str, help: &str, rows: Vec<(String, u64)>| {
         if !rows.is_empty() {
@@ -18,11 +22,14 @@ pub(crate) fn write_label_metrics(drift: &[(Text, Text, bool)], counts: &[(Text,
             let _ = writeln!(text, "lictor_{name}{{{labels}}} {value}");
         }
     };
-    let row = |(labeler, fact, is_suspended): &(Text, Text, bool)| {
-        (format!("labeler=\"{}\",fact=\"{}\"", escape(labeler), escape(fact)), u64::from(*is_suspended))
-    };
-    let help = "Whether answers drifted away from the calibration, so that risks are suspended.";
-    write_rows("label_drift", "gauge", help, drift.iter().map(row).collect());
+    let rows = drift.iter().flat_map(|(tenant, facts)| {
+        facts.iter().map(move |(labeler, fact, is_suspended)| {
+            let [tenant, labeler, fact] = [*tenant, labeler, fact].map(escape);
+            (format!("tenant=\"{tenant}\",labeler=\"{labeler}\",fact=\"{fact}\""), u64::from(*is_suspended))
+        })
+    });
+    let help = "Whether answers drifted away from the calibration, so that they are unknown to risks.";
+    write_rows("label_drift", "gauge", help, rows.collect());
     let requests = counts.iter().map(|(name, it)| (format!("labeler=\"{}\"", escape(name)), it.requests));
     write_rows("label_requests_total", "counter", "Requests to labelers, retries included.", requests.collect());
     let unanswered = counts.iter().flat_map(|(name, it)| {
@@ -41,13 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drift_metric_names_labeler_and_fact() {
-        let drift = [("small".into(), "threatens".into(), true), ("small".into(), "angry".into(), false)];
-        let text = write_label_metrics(&drift, &[("small".into(), LabelCounts::default())]);
+    fn drift_metric_names_tenant_labeler_and_fact() {
+        let drift = vec![("small".into(), "threatens".into(), true), ("small".into(), "angry".into(), false)];
+        let text = write_label_metrics(&[("acme", drift)], &[("small".into(), LabelCounts::default())]);
         for line in [
             "# TYPE lictor_label_drift gauge",
-            "lictor_label_drift{labeler=\"small\",fact=\"threatens\"} 1",
-            "lictor_label_drift{labeler=\"small\",fact=\"angry\"} 0",
+            "lictor_label_drift{tenant=\"acme\",labeler=\"small\",fact=\"threatens\"} 1",
+            "lictor_label_drift{tenant=\"acme\",labeler=\"small\",fact=\"angry\"} 0",
             "lictor_label_requests_total{labeler=\"small\"} 0",
         ] {
             assert!(text.lines().any(|it| it == line), "{line}: {text}");

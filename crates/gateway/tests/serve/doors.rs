@@ -90,6 +90,32 @@ async fn unjudged_bodies_keep_their_encoding() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn forwarded_paths_cover_no_judged_route() {
+    let model = Model::start(|_| Play::json(reply(Api::Messages, &[text("hi")]).to_string())).await;
+    let mut listed = plan(&model, POLICY);
+    listed.config.forward = vec!["/v1/files*".into()];
+    let world = listed.start().await;
+    let body = request(Api::Messages, "the patient has diabetes", false);
+    world.post("/v1/files/v1/messages", "s", &body).await;
+    assert!(!String::from_utf8_lossy(&model.seen().pop().unwrap().body).contains("diabetes"), "it is judged");
+    let asked = model.seen().len();
+    for (path, code) in [
+        ("/v1/files/f/messages", "route.unknown"),
+        ("/v1/files/V1/messages/", "route.path"),
+        ("/v1/files//v1/messages", "route.path"),
+        ("/v1/files/%2e%2e/messages", "route.path"),
+        ("/v1/files%2Fv1%2Fmessages", "route.path"),
+    ] {
+        let got = world.post(path, "s", &body).await;
+        assert_eq!(got.code(), code, "{path}");
+    }
+    assert_eq!(model.seen().len(), asked);
+    let got = world.post("/v1/files/f/content", "s", &body).await;
+    assert_eq!(got.status, 200);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn all_members_of_a_packed_request_are_judged() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, POLICY).start().await;

@@ -211,7 +211,7 @@ fn say(number: usize) -> Vec<Say> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exchange_record_covers_every_byte() {
-    const EXCHANGES: usize = 1000;
+    let exchanges = crate::cases(250);
     let number = |seen: &SeenRequest| seen.headers["x-number"].to_str().unwrap().parse::<usize>().unwrap();
     let model = Model::start(move |seen| told(seen, &say(number(seen)))).await;
     let world = Arc::new(plan(&model, NOTHING).start().await);
@@ -220,7 +220,7 @@ async fn exchange_record_covers_every_byte() {
         let world = Arc::clone(&world);
         workers.push(tokio::spawn(async move {
             let (mut sent, mut got_bytes) = (0, 0);
-            for number in (worker..EXCHANGES).step_by(16) {
+            for number in (worker..exchanges).step_by(16) {
                 let (api, streams) = (Api::ALL[number % 3], number % 2 == 0);
                 let body = request(api, &format!("say {number}"), streams).to_string();
                 let (numbered, session) = (number.to_string(), format!("s{}", number % 7));
@@ -246,9 +246,9 @@ async fn exchange_record_covers_every_byte() {
         assert_eq!(seen.body, body.to_string());
     }
     let records = Arc::into_inner(world).unwrap().end().await;
-    let exchanges = of_type(&records, "exchange");
-    let sum = |key: &str| exchanges.iter().map(|record| record[key].as_u64().unwrap()).sum::<u64>();
-    assert_eq!(exchanges.len(), EXCHANGES);
+    let recorded = of_type(&records, "exchange");
+    let sum = |key: &str| recorded.iter().map(|record| record[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(recorded.len(), exchanges);
     assert_eq!((sum("received"), sum("sent_up")), (sent, sent));
     assert_eq!((sum("got"), sum("sent_down")), (got_bytes, got_bytes));
 }

@@ -136,7 +136,8 @@ async fn drift_suspends_risk_and_shows_in_metrics() {
         .replace("respond: block}", "respond: block, risk: 0.5}");
     let model = saying(vec![call("c", "pay", json!({}))]).await;
     let world = plan(&model, &policy).start().await;
-    let metric = |value: u8| format!("lictor_label_drift{{labeler=\"words\",fact=\"threatens\"}} {value}");
+    let metric =
+        |value: u8| format!("lictor_label_drift{{tenant=\"everybody\",labeler=\"words\",fact=\"threatens\"}} {value}");
     let metrics = world.control(Method::GET, "/lictor/metrics", &json!({})).await.text().to_owned();
     assert!(metrics.lines().any(|line| line == metric(0)), "{metrics}");
     for number in 0..40 {
@@ -145,11 +146,11 @@ async fn drift_suspends_risk_and_shows_in_metrics() {
     }
     let metrics = world.control(Method::GET, "/lictor/metrics", &json!({})).await.text().to_owned();
     assert!(metrics.lines().any(|line| line == metric(1)), "{metrics}");
-    // A yes counts plainly now, and so does a no.
-    let blocked = world.post(path(Api::Chat), "last", &request(Api::Chat, "pay at last, or else", false)).await;
-    assert!(!blocked.text().contains("\"pay\""), "{}", blocked.text());
-    let paid = world.post(path(Api::Chat), "kind", &request(Api::Chat, "please pay", false)).await;
-    assert!(paid.text().contains("\"pay\""), "{}", paid.text());
+    // Yes and no are unknown now, which is as bad as a violation unless the property says otherwise.
+    for (session, text) in [("last", "pay at last, or else"), ("kind", "please pay")] {
+        let blocked = world.post(path(Api::Chat), session, &request(Api::Chat, text, false)).await;
+        assert!(!blocked.text().contains("\"pay\""), "{}", blocked.text());
+    }
     let records = world.end().await;
     let answers: Vec<&Value> = records.iter().filter_map(|record| record.get("answers")).collect();
     assert!(answers[0][0]["chance"].is_number() && answers[0][0]["why"].is_null(), "{}", answers[0]);

@@ -2,7 +2,7 @@
 //!
 //! The upstream takes a true reply with a forbidden call or text and changes it at random: other letters in keys, values
 //! of other types, members elsewhere, events twice, in another order or with another name. A seed gives the same changes
-//! again. `LICTOR_LIES` says how many lies each client reads.
+//! again. Each client reads lies of its own; `LICTOR_LIES` says how many.
 
 use std::io::Write;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::vendor::{Say, call, reply, stream, text};
 use crate::world::{Model, Play, SeenRequest, plan};
 
 /// How many lies each client reads, unless the environment says otherwise.
-const LIES: u64 = 60;
+const LIES: u64 = 24;
 
 /// What must not be seen, and what may be.
 const FORBIDDEN: [(&str, &str); 2] = [("drop", "look"), ("diabetes", "sunshine")];

@@ -10,23 +10,23 @@ use crate::world::plan;
 
 const LOG: &str = "consent-bypass.jsonl";
 
-/// Runs the agent with the model alone, and through the gateway; none if it cannot be run here.
-async fn both(command: impl Fn() -> Option<Command>) -> Option<(Vec<Value>, Vec<Value>)> {
+/// Runs an agent with the model alone, and through the gateway; each prints so many lines with the model alone.
+async fn both(command: Command, lines: usize) -> (Vec<Value>, Vec<Value>) {
     let turns: Vec<Value> = turns(LOG).iter().map(|(user, steps)| json!([user, steps.len()])).collect();
-    let given =
-        |address, is_strict: bool| json!({"address": format!("http://{address}"), "strict": is_strict, "turns": turns});
     let model = model(LOG).await;
-    let without = run(command()?, given(model.address, false)).await;
     let world = plan(&model, &example("policy.yaml")).start().await;
-    let with = run(command()?, given(world.address, true)).await;
+    let runs = [(model.address, false), (world.address, true)]
+        .map(|(address, is_strict)| json!({"address": format!("http://{address}"), "strict": is_strict}));
+    let mut without = run(command, json!({"runs": runs, "turns": turns})).await;
+    let with = without.split_off(lines);
     world.end().await;
-    Some((without, with))
+    (without, with)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn python_agent_continues_after_denial() {
-    let Some((without, with)) = both(|| python_script("agent.py")).await else { return };
-    assert_eq!(without.len(), 6);
+    let Some(agent) = python_script("agent.py") else { return };
+    let (without, with) = both(agent, 6).await;
     for line in without {
         assert_eq!(line["tools"], json!(["lookup_customer", "refund_item", "send_marketing_email"]), "{line}");
     }
@@ -41,8 +41,9 @@ async fn python_agent_continues_after_denial() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn javascript_agent_continues_after_denial() {
-    let Some((without, with)) = both(|| node_script("agent.mjs")).await else { return };
-    assert_eq!((without.len(), with.len()), (4, 4));
+    let Some(agent) = node_script("agent.mjs") else { return };
+    let (without, with) = both(agent, 4).await;
+    assert_eq!(with.len(), 4);
     for (without, with) in without.iter().zip(&with) {
         assert_eq!(without["tools"], json!(["lookup_customer", "refund_item", "send_marketing_email"]));
         assert_eq!(with["tools"], json!(["lookup_customer", "refund_item"]), "{with}");

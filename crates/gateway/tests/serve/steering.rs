@@ -100,7 +100,7 @@ async fn steered_python_agent_makes_no_stopped_call() {
     let model = model(LOG).await;
     let policy = format!("{}\nsteer: [owed, shield]\n", example("policy.yaml"));
     let world = plan(&model, &policy).start().await;
-    let given = json!({"address": format!("http://{}", world.address), "strict": true, "turns": turns});
+    let given = json!({"runs": [{"address": format!("http://{}", world.address), "strict": true}], "turns": turns});
     let Some(command) = python_script("agent.py") else { return };
     let lines = run(command, given).await;
     let dialogues: Vec<&Value> = lines.iter().filter(|line| line["tools"].is_array()).collect();

@@ -129,7 +129,7 @@ async fn invalid_chunks_end_the_request() {
 async fn pipelined_requests_are_answered_in_order() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
-    let count = 1000;
+    let count = crate::cases(250);
     let mut sent = Vec::new();
     for number in 0..count {
         let body = request(Api::Chat, &format!("number {number}"), false).to_string();

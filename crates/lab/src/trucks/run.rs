@@ -194,7 +194,7 @@ impl TruckRuns {
                     let reply = self.complete(&[request])?.remove(0);
                     exchange.reply((&mut self.sessions, &mut self.decider), reply)
                 }
-                LocalReply::AskAll(requests) => {
+                LocalReply::AskAll { requests, .. } => {
                     let replies = self.complete(&requests)?.into_iter().map(Some).collect();
                     exchange.replies((&mut self.sessions, &mut self.decider), replies, Duration::ZERO)
                 }

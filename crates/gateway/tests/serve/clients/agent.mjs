@@ -1,15 +1,14 @@
 // An agent that uses OpenAI's client library for JavaScript, and executes every call it gets.
 //
-// Standard input holds {"address", "turns"} as for the agent in Python. For chat and responses, streamed and not, prints a
+// Standard input holds {"runs", "turns"} as for the agent in Python. For chat and responses, streamed and not, prints a
 // line of JSON with the executed tools.
 
 import { readFileSync } from "node:fs";
 import OpenAI from "openai";
 
 const given = JSON.parse(readFileSync(0, "utf8"));
-const client = new OpenAI({ apiKey: "key", baseURL: `${given.address}/v1`, maxRetries: 0 });
 
-async function chat(items, stream, headers) {
+async function chat(client, items, stream, headers) {
   const asked = { model: "m", messages: items };
   const reply = stream
     ? await client.chat.completions.stream(asked, { headers }).finalChatCompletion()
@@ -32,7 +31,7 @@ async function chat(items, stream, headers) {
   return calls.map((call) => call.function.name);
 }
 
-async function responses(items, stream, headers) {
+async function responses(client, items, stream, headers) {
   const asked = { model: "m", input: items };
   const reply = stream
     ? await client.responses.stream(asked, { headers }).finalResponse()
@@ -52,22 +51,25 @@ async function responses(items, stream, headers) {
   return calls.map((call) => call.name);
 }
 
-for (const [name, ask] of [
-  ["chat", chat],
-  ["responses", responses],
-]) {
-  for (const stream of [false, true]) {
-    const items = [];
-    const done = [];
-    for (const [turn, [user, steps]] of given.turns.entries()) {
-      items.push({ role: "user", content: user });
-      for (let step = 0; step <= steps; step += 1) {
-        const headers = { "x-step": `${turn}.${step}`, "x-lictor-session": `node-${name}-${stream}` };
-        const tools = await ask(items, stream, headers);
-        done.push(...tools);
-        if (tools.length === 0) break;
+for (const { address } of given.runs) {
+  const client = new OpenAI({ apiKey: "key", baseURL: `${address}/v1`, maxRetries: 0 });
+  for (const [name, ask] of [
+    ["chat", chat],
+    ["responses", responses],
+  ]) {
+    for (const stream of [false, true]) {
+      const items = [];
+      const done = [];
+      for (const [turn, [user, steps]] of given.turns.entries()) {
+        items.push({ role: "user", content: user });
+        for (let step = 0; step <= steps; step += 1) {
+          const headers = { "x-step": `${turn}.${step}`, "x-lictor-session": `node-${name}-${stream}` };
+          const tools = await ask(client, items, stream, headers);
+          done.push(...tools);
+          if (tools.length === 0) break;
+        }
       }
+      console.log(JSON.stringify({ api: name, stream, tools: done }));
     }
-    console.log(JSON.stringify({ api: name, stream, tools: done }));
   }
 }

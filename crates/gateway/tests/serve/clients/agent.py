@@ -1,7 +1,8 @@
 """An agent that uses the vendors' own client libraries, and executes every call it gets.
 
-Standard input holds {"address", "strict", "turns": [[the user's text, how many steps the model takes], ...]}. For each API,
-streamed and not, prints a line of JSON with the executed tools; and, if `strict`, one with the status of an error.
+Standard input holds {"runs": [{"address", "strict"}, ...], "turns": [[the user's text, how many steps the model takes],
+...]}. For each run and API, streamed and not, prints a line of JSON with the executed tools; and, if `strict`, one with
+the status of an error.
 """
 
 import json
@@ -76,13 +77,17 @@ def messages(client, items, stream, headers):
 
 def main():
     given = json.load(sys.stdin)
-    address = given["address"]
+    for run in given["runs"]:
+        talk(run["address"], run["strict"], given["turns"])
+
+
+def talk(address, strict, turns):
     of_openai = openai.OpenAI(api_key="key", base_url=f"{address}/v1", max_retries=0)
     of_anthropic = anthropic.Anthropic(api_key="key", base_url=address, max_retries=0)
     for name, ask, client in [("chat", chat, of_openai), ("responses", responses, of_openai), ("messages", messages, of_anthropic)]:
         for stream in [False, True]:
             items, done = [], []
-            for turn, (user, steps) in enumerate(given["turns"]):
+            for turn, (user, steps) in enumerate(turns):
                 items.append({"role": "user", "content": user})
                 for step in range(steps + 1):
                     headers = {"x-step": f"{turn}.{step}", "x-lictor-session": f"python-{name}-{stream}"}
@@ -91,7 +96,7 @@ def main():
                     if not tools:
                         break
             print(json.dumps({"api": name, "stream": stream, "tools": done}), flush=True)
-        if not given["strict"]:
+        if not strict:
             continue
         try:
             items = [{"role": "oracle", "content": "?"}]
