@@ -39,8 +39,8 @@ type JudgedBody<'py> = (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, V
 type JudgedReplyBody<'py> =
     (Option<Bound<'py, PyBytes>>, Option<ErrorAnswer<'py>>, Vec<Bound<'py, PyAny>>, Option<NextRequests<'py>>);
 
-/// Whether these are several requests at once, and the requests.
-type NextRequests<'py> = (bool, Vec<Bound<'py, PyBytes>>);
+/// Whether these are several requests at once, the requests, and how many seconds there are for all of them; none is no limit.
+type NextRequests<'py> = (bool, Vec<Bound<'py, PyBytes>>, Option<f64>);
 
 /// The part of a stream that may be sent, and the decisions that changed something.
 type JudgedPiece<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyAny>>);
@@ -90,13 +90,14 @@ impl Exchange {
         py: Python<'py>,
         (judged, decisions): DriveResult<Result<LocalReply, ExchangeFailure>>,
     ) -> PyResult<JudgedReplyBody<'py>> {
-        let next = |is_many: bool, requests: &[bytes::Bytes]| {
+        let next = |is_many: bool, requests: &[bytes::Bytes], wait: Option<Duration>| {
             let requests = requests.iter().map(|bytes| PyBytes::new(py, bytes)).collect();
-            Ok((None, None, list(py, &decisions)?, Some((is_many, requests))))
+            let seconds = wait.map(|wait| wait.as_secs_f64());
+            Ok((None, None, list(py, &decisions)?, Some((is_many, requests, seconds))))
         };
         let judged = match judged.and_then(|judged| judged) {
-            Ok(LocalReply::AskAgain(bytes)) => return next(false, &[bytes]),
-            Ok(LocalReply::AskAll(requests)) => return next(true, &requests),
+            Ok(LocalReply::AskAgain(bytes)) => return next(false, &[bytes], None),
+            Ok(LocalReply::AskAll { requests, wait }) => return next(true, &requests, wait),
             Ok(LocalReply::Body(bytes)) => Ok(bytes),
             Err(failure) => Err(failure),
         };

@@ -24,8 +24,12 @@ fn convert(value: &Bound<'_, PyAny>, path: &mut Vec<String>) -> PyResult<Json> {
     } else if let Ok(truth) = value.cast::<PyBool>() {
         Ok(Json::Bool(truth.is_true()))
     } else if value.is_instance_of::<PyInt>() {
-        let whole = value.extract::<i128>().map_err(|_| refused("a whole number has more than 128 bits", path))?;
-        Ok(Json::Number(Number::whole(whole)))
+        match value.extract::<i128>() {
+            Ok(whole) => Ok(Json::Number(Number::whole(whole))),
+            // The point makes it a decimal, of which all digits count.
+            Err(_) => parse_decimal(&format!("{}.0", value.str()?.to_cow()?))
+                .ok_or_else(|| refused("a whole number is out of range", path)),
+        }
     } else if let Ok(number) = value.cast::<PyFloat>() {
         match number.value() {
             value if value.is_finite() => Ok(Json::Number(Number::Float(value))),
@@ -48,10 +52,17 @@ fn convert(value: &Bound<'_, PyAny>, path: &mut Vec<String>) -> PyResult<Json> {
             member(&key, &value, path)
         });
         Ok(Json::Object(pairs.collect::<PyResult<Object>>()?))
+    } else if value.get_type().fully_qualified_name()? == "decimal.Decimal" {
+        parse_decimal(&value.str()?.to_cow()?).ok_or_else(|| refused("a decimal is no number of JSON", path))
     } else {
         let kind = value.get_type().name()?.to_string();
         Err(refused(&format!("a `{kind}` has no place in JSON"), path))
     }
+}
+
+/// Returns a decimal with all its digits; none if it is no finite number of JSON.
+fn parse_decimal(text: &str) -> Option<Json> {
+    lictor::json::parse_str(text).ok().filter(|value| matches!(value, Json::Number(_)))
 }
 
 fn member(

@@ -77,6 +77,23 @@ def test_approved_call_may_reorder_its_arguments(shop: Shop) -> None:
     assert guard.call("refund", dict(reversed(args.items())), lambda **_: "paid") == "paid"
 
 
+@pytest.mark.parametrize(
+    "approved, other",
+    [
+        (9007199254740993, 9007199254740992),
+        (2**70 + 1, 2**70),
+        (10**200 + 1, 10**200),
+        (300.1, 300.1 + 2**-44),
+        (9007199254740993, 9007199254740992.0),
+    ],
+)
+def test_approval_serves_exact_numbers_only(shop: Shop, approved: Any, other: Any) -> None:
+    shop.guard.approve(shop.held("A1", approved))
+    shop.held("A1", other)
+    assert shop.refund("A1", approved) == "paid"
+    assert shop.ran == [("A1", approved, "")]
+
+
 def test_denied_call_is_held_anew(shop: Shop) -> None:
     shop.guard.deny(shop.held("A1", 300))
     shop.held("A1", 300)

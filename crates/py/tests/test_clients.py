@@ -7,6 +7,7 @@ import json
 from typing import Any, Dict, List, Tuple
 
 import anthropic
+import httpx
 import openai
 import pytest
 from scripted_model import scripted_model
@@ -237,6 +238,35 @@ def test_unknown_requests_are_refused(shop: Policy) -> None:
         with pytest.raises(openai.BadRequestError):
             client.chat.completions.create(model="m", messages=[odd])
     assert model.requests == []
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 304, 307, 308])
+@pytest.mark.parametrize("streams", [False, True])
+def test_redirects_of_judged_requests_are_refused(shop: Policy, status: int, streams: bool) -> None:
+    asked: List[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.method)
+        if request.method == "GET":
+            return httpx.Response(200, json={"id": "c", "object": "chat.completion", "choices": []})
+        return httpx.Response(status, headers={"location": "/v1/models/x"})
+
+    def http() -> Any:
+        return httpx.Client(transport=httpx.MockTransport(answer))
+
+    def http_async() -> Any:
+        return httpx.AsyncClient(transport=httpx.MockTransport(answer))
+
+    async def run() -> None:
+        client = openai.AsyncOpenAI(api_key="x", base_url="http://model.test/v1", max_retries=0, http_client=http_async())
+        await Guard(shop).wrap(client).chat.completions.create(model="m", messages=ASK, stream=streams)
+
+    chat = openai.OpenAI(api_key="x", base_url="http://model.test/v1", max_retries=0, http_client=http())
+    with pytest.raises(openai.InternalServerError, match="upstream.redirect|redirected"):
+        Guard(shop).wrap(chat).chat.completions.create(model="m", messages=ASK, stream=streams)
+    with pytest.raises(openai.InternalServerError, match="upstream.redirect|redirected"):
+        asyncio.run(run())
+    assert asked == ["POST"] * 2
 
 
 def test_client_keeps_its_proxies_and_hooks(shop: Policy) -> None:

@@ -20,7 +20,8 @@ from drawn import NAMES
 #: The command to compare with: the program that cargo builds, or the command of the wheel.
 COMMAND = os.environ.get("LICTOR_COMMAND")
 LICTOR = [COMMAND] if COMMAND else [sys.executable, "-m", "lictor"]
-PAIRS = int(os.environ.get("LICTOR_PYTHON_PAIRS", "10000"))
+#: How many pairs of a formula and a trace are compared; `cargo xtask nightly` compares more.
+PAIRS = int(os.environ.get("LICTOR_PYTHON_PAIRS", "2000"))
 FORMULAS_AT_ONCE = 50
 
 

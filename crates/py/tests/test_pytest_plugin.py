@@ -29,10 +29,14 @@ def test_imported():
 """
 
 
+#: Plugins of other packages are left out: loading them takes most of the time of such a run.
+ALONE = ["-p", "no:anyio", "-p", "no:hypothesispytest", "-p", "no:langsmith_plugin"]
+
+
 def test_failure_shows_the_witness(pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", policy=POLICY)
     pytester.makepyfile(TESTS)
-    result = pytester.runpytest_subprocess()
+    result = pytester.runpytest_subprocess(*ALONE)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         [
@@ -82,7 +86,7 @@ def test_unread(assert_compliant):
 def test_undecided_is_a_warning_and_fails_strictly(pytester: pytest.Pytester) -> None:
     pytester.makefile(".yaml", limit=LIMIT)
     pytester.makepyfile(DOUBTS)
-    result = pytester.runpytest_subprocess()
+    result = pytester.runpytest_subprocess(*ALONE)
     result.assert_outcomes(passed=3, failed=3, warnings=3)
     unknown = "no-large-refund is inconclusive in 1 session, first in trace:1, since `large` is unknown"
     result.stdout.fnmatch_lines_random(
@@ -94,4 +98,4 @@ def test_undecided_is_a_warning_and_fails_strictly(pytester: pytest.Pytester) ->
             "the trace does not comply: 0 findings, 1 places that cannot be read",
         ]
     )
-    assert pytester.runpytest_subprocess("-W", "error::lictor.UndecidedWarning").parseoutcomes()["failed"] == 4
+    assert pytester.runpytest_subprocess(*ALONE, "-W", "error::lictor.UndecidedWarning").parseoutcomes()["failed"] == 4

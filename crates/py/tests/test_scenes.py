@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import threading
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -159,3 +160,60 @@ def test_held_stream_survives_failing_candidates(failure: str) -> None:
     status, client = play(guarded, network, scene["turns"][0])
     assert (status, len(network.again)) == (200, 2)
     assert client == "".join(scene["turns"][0]["stream"])
+
+
+def with_time_limit() -> Any:
+    """Returns a scene in which two replies are asked for one by one, within a moment, and its policy."""
+    file = ROOT / "crates" / "exchange" / "scenes" / "forecast-resampled-chat.json"
+    scene = json.loads(file.read_text())
+    policy = "\n".join(scene["policy"]).replace("$FILES", str(file.parent / "files"))
+    return scene["turns"][0], Policy.parse(policy.replace("candidates: 2", "candidates: 2, time: 100ms"))
+
+
+@pytest.mark.parametrize("stalls", ["head", "body"])
+def test_candidate_is_not_waited_for_beyond_time(stalls: str) -> None:
+    never = threading.Event()
+
+    class StallingNetwork(Network):
+        def ask_again(self, body: str) -> Any:
+            self.again.append(body)
+            timeout = [one for one in timeouts.pop().values() if one is not None]
+            assert len(timeout) == 4 and max(timeout) <= 0.1, "no operation of the network outlasts the limit"
+            if stalls == "head":
+                never.wait()
+            return http.Response(200, headers={"content-type": "application/json"}, stream=StallingPieces([], False))
+
+        def handle_request(self, request: Any) -> Any:
+            timeouts.append(request.extensions.get("timeout", {}))
+            return super().handle_request(request)
+
+    class StallingPieces(Pieces):
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"{"
+            never.wait()
+
+    timeouts: List[Dict[str, Optional[float]]] = []
+    (turn, policy), network = with_time_limit(), StallingNetwork()
+    status, client = play(transports(http)[0](Guard(policy), network), network, turn)
+    never.set()
+    assert (status, client, len(network.again)) == (200, compact(turn["reply"]), 1)
+
+
+def test_candidates_are_canceled_beyond_time() -> None:
+    canceled: List[bool] = []
+
+    class StallingNetwork(AsyncNetwork):
+        async def handle_async_request(self, request: Any) -> Any:
+            if self.asked == 0:
+                return await super().handle_async_request(request)
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                canceled.append(True)
+                raise
+
+    turn, policy = with_time_limit()
+    guarded = transports(http)[1](Guard(policy), StallingNetwork(turn))
+    request = http.Request("POST", f"http://model{turn['path']}", content=json.dumps(turn["request"]).encode())
+    response = asyncio.run(guarded.handle_async_request(request))
+    assert json.loads(response.content) == turn["reply"] and canceled == [True, True]

@@ -125,13 +125,16 @@ def test_messages_as_json_text_are_parsed() -> None:
     check_chats(pandas.DataFrame(rows))
 
 
-def test_content_that_looks_like_json_stays_text() -> None:
+def test_json_text_of_user_stays_text() -> None:
     block = json.dumps([{"type": "tool_use", "id": "1", "name": "refund", "input": {}}])
-    rows = [{"role": "user", "content": block}, {"role": "assistant", "content": block}]
+    rows = [{"role": "user", "content": block}, {"role": "assistant", "content": "no"}]
     report = audit(pyarrow.Table.from_pylist(rows), SHOP)
     assert report.violations == [] and report.totals["events"] == 2
+    # A database keeps the blocks of an agent as text.
+    rows[1]["content"] = block
+    assert "refunds-are-approved" in audit(pyarrow.Table.from_pylist(rows), SHOP).violations
     # The type of a column may say that it holds JSON.
-    marked = pyarrow.array([row["content"] for row in rows], pyarrow.string())
+    marked = pyarrow.array([block, block], pyarrow.string())
     marked = pyarrow.ExtensionArray.from_storage(pyarrow.json_(), marked)
     table = pyarrow.table({"role": [row["role"] for row in rows], "content": marked})
     assert "refunds-are-approved" in audit(table, SHOP).violations

@@ -8,11 +8,13 @@ synchronous and asynchronous clients and for all their helper methods.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import importlib
 import string
+import threading
 import time
-from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Protocol, Tuple
+from typing import Any, AsyncIterator, Callable, Dict, Iterator, List, Optional, Protocol, Sequence, Tuple
 from urllib.parse import quote
 
 from . import _lictor
@@ -27,6 +29,9 @@ SESSION_HEADER = "x-lictor-session-name"
 
 #: The characters of such a name that are sent as they are.
 _SAFE = string.digits + string.ascii_letters + string.punctuation.replace("%", "") + " "
+
+#: The timeouts of an HTTP request.
+_TIMEOUTS = ("connect", "read", "write", "pool")
 
 #: How many requests of one exchange are in flight at once.
 _PARALLEL = 8
@@ -137,6 +142,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
             if answer is not None:
                 return _made(http, request, passage, *answer)
             response = self.network.handle_request(_changed(http, request, passage.body))
+            if _redirects(response):
+                response.close()
+                return _made(http, request, passage, *passage.redirected())
             if not response.is_success:
                 return response
             if _streams(response):
@@ -147,9 +155,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
             answer = passage.reply(_read(response))
             while answer is None:
                 if passage.bodies is not None:
-                    begun = time.monotonic()
-                    replies = [self.ask(request, body) for body in passage.bodies]
-                    answer = passage.replies(replies, time.monotonic() - begun)
+                    deadline = Deadline(passage.seconds)
+                    asked = [functools.partial(self.ask, request, body, deadline) for body in passage.bodies]
+                    answer = passage.replies([_within(deadline, ask) for ask in asked], deadline.elapsed())
                     continue
                 again = self.network.handle_request(_changed(http, request, passage.body))
                 body = _read(again)
@@ -158,9 +166,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
             status, body = answer
             return _made(http, request, passage, status, body, like=response)
 
-        def ask(self, request: Any, body: bytes) -> Optional[bytes]:
+        def ask(self, request: Any, body: bytes, deadline: Deadline) -> Optional[bytes]:
             try:
-                response = self.network.handle_request(_changed(http, request, body))
+                response = self.network.handle_request(_hastened(_changed(http, request, body), deadline))
                 reply = _read(response)
             except http.HTTPError:
                 return None
@@ -181,6 +189,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
             if answer is not None:
                 return _made(http, request, passage, *answer)
             response = await self.network.handle_async_request(_changed(http, request, passage.body))
+            if _redirects(response):
+                await response.aclose()
+                return _made(http, request, passage, *passage.redirected())
             if not response.is_success:
                 return response
             if _streams(response):
@@ -191,9 +202,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
             answer = passage.reply(await _aread(response))
             while answer is None:
                 if passage.bodies is not None:
-                    begun = time.monotonic()
-                    replies = await _ask_together([functools.partial(self.ask, request, body) for body in passage.bodies])
-                    answer = passage.replies(replies, time.monotonic() - begun)
+                    deadline = Deadline(passage.seconds)
+                    asked = [functools.partial(self.ask, request, body, deadline) for body in passage.bodies]
+                    answer = passage.replies(await _ask_together(asked, deadline), deadline.elapsed())
                     continue
                 again = await self.network.handle_async_request(_changed(http, request, passage.body))
                 body = await _aread(again)
@@ -202,9 +213,9 @@ def transports(http: Any) -> Tuple[Any, Any]:
             status, body = answer
             return _made(http, request, passage, status, body, like=response)
 
-        async def ask(self, request: Any, body: bytes) -> Optional[bytes]:
+        async def ask(self, request: Any, body: bytes, deadline: Deadline) -> Optional[bytes]:
             try:
-                response = await self.network.handle_async_request(_changed(http, request, body))
+                response = await self.network.handle_async_request(_hastened(_changed(http, request, body), deadline))
                 reply = await _aread(response)
             except http.HTTPError:
                 return None
@@ -297,6 +308,8 @@ class Passage:
         self.where = f"{request.method} {path}"
         self.body = b""
         self.bodies: Optional[List[bytes]] = None
+        #: How long to wait for the replies to all of `bodies`; None is no limit.
+        self.seconds: Optional[float] = None
 
     def headers(self) -> Dict[str, str]:
         """Returns the header with the name of the session. Characters that a header cannot have are percent-encoded."""
@@ -312,6 +325,11 @@ class Passage:
         self._tell(decisions)
         self.body = sendable or b""
         return answer
+
+    def redirected(self) -> Any:
+        """Returns the status and the body of the error for a reply that leads elsewhere, where nothing is judged."""
+        message = f"{self.where} is redirected, or changes the protocol; set its final address as the base URL"
+        return 502, self.exchange.error(502, "upstream.redirect", message)
 
     def reply(self, body: Optional[bytes]) -> Any:
         """Decides on a reply, None if there is none. Returns the status and the body for the client.
@@ -330,9 +348,9 @@ class Passage:
         self._tell(decisions)
         self.bodies = None
         if following is not None:
-            is_many, requests = following
+            is_many, requests, seconds = following
             if is_many:
-                self.bodies = requests
+                self.bodies, self.seconds = requests, seconds
             else:
                 self.body = requests[0]
             return None
@@ -378,16 +396,93 @@ class Passage:
         self.guard._tell(*decisions)
 
 
-async def _ask_together(calls: List[Callable[[], Any]]) -> List[Optional[bytes]]:
-    """Makes several calls, some of them at once where the loop is of asyncio."""
+class Deadline:
+    """The time that is left for several calls together; without a limit there is always some."""
+
+    def __init__(self, seconds: Optional[float]) -> None:
+        self._begun, self._seconds = time.monotonic(), seconds
+        self._is_over = False
+
+    def left(self) -> Optional[float]:
+        """Returns how many seconds are left; None is no limit."""
+        return None if self._seconds is None else max(0.0, self._begun + self._seconds - time.monotonic())
+
+    def cut(self) -> None:
+        """Notes that a call was not waited for any longer."""
+        self._is_over = True
+
+    def elapsed(self) -> float:
+        """Returns how many seconds have passed: all of them if a call was cut."""
+        elapsed = time.monotonic() - self._begun
+        return max(elapsed, self._seconds or 0.0) if self._is_over else elapsed
+
+
+def _within(deadline: Deadline, call: Callable[[], Optional[bytes]]) -> Optional[bytes]:
+    """Makes a call, and waits for its reply no longer than there is time. A thread waits, since a reply that comes in small
+    pieces has no timeout of its own; a reply that is late is dropped."""
+    left = deadline.left()
+    if left is None:
+        return call()
+    results: List[Tuple[Optional[bytes], Optional[BaseException]]] = []
+
+    def make() -> None:
+        try:
+            results.append((call(), None))
+        except BaseException as error:
+            results.append((None, error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(make,), name="lictor-candidate", daemon=True)
+    if left > 0:
+        thread.start()
+        thread.join(left)
+    if not results:
+        deadline.cut()
+        return None
+    reply, error = results[0]
+    if error is not None:
+        raise error
+    return reply
+
+
+async def _ask_together(calls: Sequence[Callable[[], Any]], deadline: Deadline) -> List[Optional[bytes]]:
+    """Makes several calls, some of them at once where the loop is of asyncio. A call that takes longer than there is time is
+    canceled, and has no reply."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return [await call() for call in calls]
+        return [await _one_within(deadline, call) for call in calls]
     replies: List[Optional[bytes]] = []
     for start in range(0, len(calls), _PARALLEL):
-        replies += await asyncio.gather(*(call() for call in calls[start : start + _PARALLEL]))
+        replies += await _some_within(deadline, calls[start : start + _PARALLEL])
     return replies
+
+
+async def _one_within(deadline: Deadline, call: Callable[[], Any]) -> Optional[bytes]:
+    """Makes a call in the loop of another library."""
+    anyio = importlib.import_module("anyio")
+    reply: Optional[bytes] = None
+    left = deadline.left()
+    with anyio.move_on_after(left) as scope:
+        reply = await call()
+    if scope.cancelled_caught:
+        deadline.cut()
+    return reply
+
+
+async def _some_within(deadline: Deadline, calls: Sequence[Callable[[], Any]]) -> List[Optional[bytes]]:
+    """Makes calls at once in the loop of asyncio."""
+    if deadline.left() == 0:
+        deadline.cut()
+        return [None] * len(calls)
+    tasks = [asyncio.ensure_future(call()) for call in calls]
+    try:
+        await asyncio.wait(tasks, timeout=deadline.left())
+        if not all(task.done() for task in tasks):
+            deadline.cut()
+        return [task.result() if task.done() else None for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def _read(response: Any) -> bytes:
@@ -402,6 +497,11 @@ async def _aread(response: Any) -> bytes:
         return bytes(await response.aread())
     finally:
         await response.aclose()
+
+
+def _redirects(response: Any) -> bool:
+    """Whether a reply leads elsewhere: to another address, by another protocol, or to what the client has already."""
+    return bool(response.status_code < 200 or 300 <= response.status_code < 400)
 
 
 def _is_reply(response: Any) -> bool:
@@ -424,6 +524,16 @@ def _changed(http: Any, request: Any, body: bytes) -> Any:
     headers = [(name, value) for name, value in request.headers.raw if name.lower() not in (b"content-length",)]
     extensions = request.extensions
     return http.Request(request.method, request.url, headers=headers, content=body, extensions=extensions)
+
+
+def _hastened(request: Any, deadline: Deadline) -> Any:
+    """Returns a request with no timeout beyond the time that is left, so that no late call stays open."""
+    left = deadline.left()
+    if left is not None:
+        given = dict(request.extensions.get("timeout") or {})
+        shorter = {name: left if given.get(name) is None else min(given[name], left) for name in _TIMEOUTS}
+        request.extensions = {**request.extensions, "timeout": shorter}
+    return request
 
 
 def _made(http: Any, request: Any, passage: Passage, status: int, body: bytes, like: Any = None) -> Any:

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import json
 import secrets
+import warnings
 import weakref
 from contextvars import ContextVar
 from os import PathLike
@@ -39,6 +40,7 @@ from .decisions import Decision
 from .errors import Denied, EventError, LogError, PolicyError, StateError, ToolError
 from .findings import Finding
 from .report import Event, PolicyLike
+from .values import is_same, read_value, without_hidden
 from .verdicts import Action
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +62,7 @@ class Content(NamedTuple):
 
 
 #: For results that are their own content.
-WHOLE = Content(lambda result: result, lambda _, said: said)
+WHOLE = Content(lambda result: result, without_hidden)
 
 _numbers = itertools.count(1)
 
@@ -179,7 +181,12 @@ class Guard:
             self._session.reset(token)
 
     def finish(self, session: Optional[str] = None) -> List[Finding]:
-        """Ends a session and returns its unmet obligations."""
+        """Ends a session and returns its unmet obligations.
+
+        Steps that follow under the name of the session begin a new one: earlier events do not count there, and neither do
+        pending calls, approvals and objectives. An event of kind `session_end` ends nothing: what follows continues the session.
+        After :meth:`close` every step raises an error.
+        """
         found, refused = self.core.finish(self._place(session))
         self._tell(*refused)
         return found
@@ -304,10 +311,12 @@ class Guard:
     def admit(self, event: Event, session: Optional[str] = None) -> Dict[str, Any]:
         """Decides on an event. Returns it unchanged or rewritten, or raises :class:`Denied`.
 
-        A call that was approved since it was denied is not decided again: it is returned with its id of then.
+        A call that was approved since it was denied is not decided again: it is returned with its id of then. A call with
+        arguments that cannot be read is decided again each time.
         """
         given, place = self._located(event, session)
-        if given.get("kind") == "tool_call" and self._approve is None:
+        # An approval is for the same arguments, which is not known of some that cannot be read.
+        if given.get("kind") == "tool_call" and self._approve is None and not given.get("unread"):
             decided, resumed = self.core.admit(given, place)
             if decided is None:
                 id, rewritten = resumed or (None, None)
@@ -353,6 +362,10 @@ class Guard:
     ) -> Any:
         """Decides on a tool call, runs `run(**args)` with the allowed arguments, and returns the allowed result.
 
+        Arguments and results are judged by all that they hold: fields that a model of pydantic leaves out of its dump, files,
+        arrays, decimals. An argument that cannot be read without consuming it, such as a generator, is unknown, and a warning
+        names it. A result that holds one raises `TypeError`.
+
         The result is decided on in the same way, and redacted if necessary. All values that a tool yields are collected
         and judged before any is returned. An exception of the tool is an event too; it is raised unchanged unless the
         policy redacts it. `content` reads and writes the content of results that are more than their content. With
@@ -394,12 +407,22 @@ class Guard:
         self, tool: str, args: Mapping[str, Any], session: Optional[str], id: Optional[str]
     ) -> Tuple[str, Dict[str, Any]]:
         call = id or f"call-{next(_numbers)}"
-        plain = {name: _json_value(value) for name, value in args.items()}
-        event = self.admit({"kind": "tool_call", "tool": tool, "id": call, "args": plain}, session)
+        readings = {name: read_value(value) for name, value in args.items()}
+        plain = {name: reading.value for name, reading in readings.items() if "" not in reading.unread}
+        given: Dict[str, Any] = {"kind": "tool_call", "tool": tool, "id": call, "args": plain}
+        unread = [f"{name}.{path}" if path else name for name, reading in readings.items() for path in reading.unread]
+        if unread:
+            # What is missing among the arguments is unknown.
+            given.update(free_text=True, unread=unread)
+            names = ", ".join(unread)
+            warnings.warn(f"arguments of `{tool}` that the guard cannot read, which are unknown: {names}", stacklevel=2)
+        event = self.admit(given, session)
         allowed: Dict[str, Any] = event.get("args") or {}
         # Unchanged arguments are passed as the original objects.
-        kept = {name: args[name] if plain.get(name) == value else value for name, value in allowed.items()}
-        return event.get("id") or call, kept
+        kept = {
+            name: args[name] if name in plain and is_same(plain[name], value) else value for name, value in allowed.items()
+        }
+        return event.get("id") or call, {**{name: args[name] for name in args if name not in plain}, **kept}
 
     def pass_on(self, tool: str, call: str, result: Any, content: Content = WHOLE, session: Optional[str] = None) -> Any:
         """Returns the allowed result of a call that the caller ran, or raises :class:`Denied`."""
@@ -408,14 +431,19 @@ class Guard:
     def _ended(self, tool: str, call: str, result: Any, session: Optional[str], content: Content) -> Any:
         if isinstance(result, _Drained):
             return iter(self._ended(tool, call, result.values, session, content))
-        said = _json_value(content.read(result))
+        said, unread = read_value(content.read(result), shows=True)
+        if unread:
+            where = ", ".join(f"`{path}`" for path in unread if path) or "all of it"
+            refused = TypeError(f"the result of `{tool}` cannot be judged ({where}): return lists and texts instead of streams")
+            self._failed(tool, call, refused, session)
+            raise refused
         event: Dict[str, Any] = {"kind": "tool_result", "tool": tool, "id": call}
         if content.failed(result):
             event["failed"] = True
         field = "text" if isinstance(said, str) else "result"
         event[field] = said
         allowed = self.admit(event, session).get(field)
-        return result if allowed == said else content.write(result, allowed)
+        return result if is_same(said, allowed) else content.write(result, allowed)
 
     def _failed(self, tool: str, call: str, error: Exception, session: Optional[str]) -> None:
         event = {"kind": "tool_result", "tool": tool, "id": call, "failed": True, "text": _told(error)}
@@ -559,25 +587,3 @@ def with_defaults(args: Mapping[str, Any], schema: Any) -> Dict[str, Any]:
     members = (properties or {}).items()
     given = {name: member["default"] for name, member in members if isinstance(member, Mapping) and "default" in member}
     return {**given, **args}
-
-
-def _json_value(value: Any) -> Any:
-    """Returns a value as JSON. A value that JSON cannot express becomes its `str`."""
-    for method in ("model_dump", "dict"):
-        dump = getattr(value, method, None)
-        if callable(dump) and not isinstance(value, type):
-            value = dump(mode="json") if method == "model_dump" else dump()
-            break
-    try:
-        text = json.dumps(value, default=str, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError):
-        text = json.dumps(str(value), ensure_ascii=False)
-    return json.loads(text.encode("utf-8", "replace"), parse_int=_number)
-
-
-def _number(digits: str) -> Union[int, float, str]:
-    """Returns an integer, or the nearest float if it has more than 64 bits, or the digits if there are over 300."""
-    if len(digits) > 300:
-        return digits
-    number = int(digits)
-    return number if -(2**63) <= number < 2**63 else float(number)
