@@ -52,7 +52,7 @@ impl AnswerBook {
             return Cow::Borrowed(event);
         }
         let mut event = event.clone();
-        self.labelers.complete(&mut event);
+        self.labelers.complete("", &mut event);
         event.answers.extend(answers.iter().cloned());
         Cow::Owned(event)
     }

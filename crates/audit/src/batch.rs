@@ -48,8 +48,8 @@ pub(super) struct ShardedBatch {
 
 /// One item for a shard to judge.
 pub(super) enum ShardItem {
-    /// A line.
-    Line(ChunkLine),
+    /// A line, with the hash of its session.
+    Line(ChunkLine, u64),
     /// An event by its index, with the hash of its session.
     Event(u32, u64),
 }
@@ -338,11 +338,16 @@ impl ShardedBatch {
     /// here.
     fn divide_lines(&mut self, chunk: &Chunk, hasher: &RandomState) {
         let mut decoder = Format::Native.decoder();
+        // Events of one session mostly come together.
+        let mut last: Option<(&str, u64)> = None;
         for line in chunk.lines() {
             match chunk.line(&line).ok().and_then(|text| decoder.session(text)) {
                 Some(session) => {
-                    let shard = self.shard_index(hash_session(hasher, Some(session)));
-                    self.shard_items[shard].push(ShardItem::Line(line));
+                    let known = last.filter(|(name, _)| *name == session).map(|(_, hash)| hash);
+                    let hash = known.unwrap_or_else(|| hash_session(hasher, None, Some(session)));
+                    last = Some((session, hash));
+                    let shard = self.shard_index(hash);
+                    self.shard_items[shard].push(ShardItem::Line(line, hash));
                 }
                 None => {
                     let mut decoded = DecodedEvents::default();
@@ -356,14 +361,16 @@ impl ShardedBatch {
     fn add_decoded(&mut self, decoded: DecodedEvents, hasher: &RandomState) {
         self.faults.extend(decoded.faults);
         for event in decoded.events {
-            let hash = match (&event.session, self.spans_files) {
-                (Some(session), true) => hash_session(hasher, Some(session)),
-                (session, _) => hasher.hash_one((self.log, session.as_deref())),
-            };
+            let hash = hash_session(hasher, self.session_log(&event), event.session.as_deref());
             let (place, shard) = (self.events.len() as u32, self.shard_index(hash));
             self.shard_items[shard].push(ShardItem::Event(place, hash));
             self.events.push(event);
         }
+    }
+
+    /// Returns the log that the session of an event belongs to; none if it continues in other logs.
+    pub(super) fn session_log(&self, event: &Event) -> Option<u32> {
+        (!self.spans_files || event.session.is_none()).then_some(self.log as u32)
     }
 
     fn shard_index(&self, hash: u64) -> usize {
@@ -371,7 +378,7 @@ impl ShardedBatch {
     }
 }
 
-/// Hashes a session that continues in other files.
-pub(super) fn hash_session(hasher: &RandomState, session: Option<&str>) -> u64 {
-    hasher.hash_one(session)
+/// Hashes a session by the log that it belongs to, unless it continues in others, and by its name.
+pub(super) fn hash_session(hasher: &RandomState, log: Option<u32>, session: Option<&str>) -> u64 {
+    hasher.hash_one((log, session))
 }

@@ -23,6 +23,7 @@ mod sessions;
 mod shard;
 mod shared_history;
 pub mod skew;
+mod time_order;
 pub mod trial;
 mod worker_pool;
 

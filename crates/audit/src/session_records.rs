@@ -1,5 +1,11 @@
 //! The records of a session, in compact form.
 
+/// How many bytes a distance takes at most.
+const MAX_DISTANCE_BYTES: usize = 5;
+
+/// By how many bytes the room for distances grows at least.
+const MIN_GROWTH_BYTES: usize = 16;
+
 /// The records that a session consists of. There is a number for every event of the log, so each is kept as its
 /// distance from the one before, in as few bytes as it takes.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +21,10 @@ impl SessionRecords {
     pub(super) fn add(&mut self, file: u32, index: u32) {
         let is_first = self.files.last().is_none_or(|(last, _)| *last != file);
         if is_first {
+            // Mostly it is the only one.
+            if self.files.is_empty() {
+                self.files.reserve_exact(1);
+            }
             self.files.push((file, self.distances.len() as u32));
             self.last = 0;
         } else if self.last == index {
@@ -23,6 +33,10 @@ impl SessionRecords {
         // Records of a file come in order.
         let mut distance = index.wrapping_sub(self.last);
         self.last = index;
+        // A large log has many sessions, and room that is doubled would stay unused in most of them.
+        if self.distances.capacity() - self.distances.len() < MAX_DISTANCE_BYTES {
+            self.distances.reserve_exact(MIN_GROWTH_BYTES + self.distances.len() / 8);
+        }
         while distance >= 0x80 {
             self.distances.push(distance as u8 | 0x80);
             distance >>= 7;

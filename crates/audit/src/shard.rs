@@ -1,7 +1,7 @@
 //! The sessions that one thread judges.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::RandomState;
 use std::sync::Arc;
 
 use lictor_logic::{Time, Verdict};
@@ -17,6 +17,7 @@ use super::join::{JoinCursor, JoinEntries};
 use super::sayings_spool::{MAX_RESIDENT_BYTES, SayingsSpool, SpooledSayings};
 use super::session_records::SessionRecords;
 use super::shared_history::{HistoryChange, HistoryEntry};
+use super::time_order::{TimeOrder, UnorderedSessions};
 use crate::report::{PropertyOutcome, SessionReport};
 use lictor_decode::input::{Chunk, ChunkLine};
 use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
@@ -39,8 +40,8 @@ pub(super) struct Shard {
     sessions: Vec<OpenSession>,
     /// The indices of sessions, by the seeded hash of their names.
     places: FxHashMap<u64, Vec<u32>>,
-    /// Events of one session mostly come together.
-    last: Option<(u64, u32)>,
+    /// The session of the last event: events of one session mostly come together.
+    last: Option<u32>,
     hasher: RandomState,
     /// The decoder of lines, and its output buffer.
     decoder: Box<dyn Decoder>,
@@ -49,6 +50,8 @@ pub(super) struct Shard {
     pub(super) counts: Vec<u64>,
     /// The faults in lines, each with the number of its file.
     pub(super) faults: Vec<(usize, Fault)>,
+    /// The sessions whose events are not in the order of their times.
+    pub(super) unordered: UnorderedSessions,
     /// The events, if properties are judged over shared histories.
     pub(super) history: Vec<HistoryEntry>,
     spool: SayingsSpool,
@@ -71,6 +74,7 @@ struct OpenSession {
     times: HistoryTimes,
     /// The last place of an event.
     last_place: EventPlace,
+    time_order: TimeOrder,
     /// The entries of other systems that are joined to it.
     join: Option<Box<JoinCursor>>,
     records: SessionRecords,
@@ -130,6 +134,7 @@ impl Shard {
             decoded: DecodedEvents::default(),
             counts: Vec::new(),
             faults: Vec::new(),
+            unordered: UnorderedSessions::default(),
             history: Vec::new(),
             failure: None,
         }
@@ -143,17 +148,19 @@ impl Shard {
                 for share in shares {
                     match (share, lines) {
                         (ShardItem::Event(place, hash), _) => {
-                            self.judge_event(piece, &piece.events[*place as usize], *place, *hash);
+                            self.judge_event(piece, &piece.events[*place as usize], *place, Some(*hash));
                             events += 1;
                         }
-                        (ShardItem::Line(line), Some(chunk)) => events += self.judge_line(piece, chunk, line),
-                        (ShardItem::Line(_), None) => {}
+                        (ShardItem::Line(line, hash), Some(chunk)) => {
+                            events += self.judge_line(piece, chunk, line, Some(*hash));
+                        }
+                        (ShardItem::Line(..), None) => {}
                     }
                 }
             }
             (None, Some(chunk)) => {
                 for line in chunk.lines() {
-                    events += self.judge_line(piece, chunk, &line);
+                    events += self.judge_line(piece, chunk, &line, None);
                 }
             }
             (None, None) => {}
@@ -165,16 +172,12 @@ impl Shard {
         events
     }
 
-    /// Decodes and judges a line.
-    fn judge_line(&mut self, piece: &ShardedBatch, chunk: &Chunk, line: &ChunkLine) -> u64 {
+    /// Decodes and judges a line, with the hash of its session if that is known.
+    fn judge_line(&mut self, piece: &ShardedBatch, chunk: &Chunk, line: &ChunkLine, hash: Option<u64>) -> u64 {
         let mut decoded = std::mem::take(&mut self.decoded);
         chunk.decode_line(line, self.decoder.as_mut(), &mut decoded);
         let count = decoded.events.len() as u64;
         for (place, event) in decoded.events.iter().enumerate() {
-            let hash = match &event.session {
-                Some(session) => hash_session(&self.hasher, Some(session)),
-                None => self.hasher.hash_one((piece.file, None::<&str>)),
-            };
             self.judge_event(piece, event, place as u32, hash);
         }
         decoded.events.clear();
@@ -183,14 +186,19 @@ impl Shard {
         count
     }
 
-    fn judge_event(&mut self, piece: &ShardedBatch, event: &Event, place: u32, hash: u64) {
+    fn judge_event(&mut self, piece: &ShardedBatch, event: &Event, place: u32, hash: Option<u64>) {
         let file = piece.file as u32;
-        let of_file = (!piece.spans_files || event.session.is_none()).then_some(piece.log as u32);
-        let session = self.find_session(hash, of_file, event.session.as_ref(), || {
+        let session = self.find_session(hash, piece.session_log(event), event.session.as_ref(), || {
             (Arc::clone(&event.source.file), (file, event.source.line, place))
         });
         let open = &mut self.sessions[session as usize];
         open.records.add(file, event.source.record);
+        // The decoders of other formats watch their order themselves.
+        if let (true, None, Some(time)) = (piece.spans_files, event.seq, event.time)
+            && open.time_order.add(time)
+        {
+            self.unordered.note(piece.file, &event.source);
+        }
         let place = (file, event.source.line, place);
         match (event.seq, &self.window) {
             (Some(number), Some(window)) if piece.spans_files && !open.numbers.admits(number) => {
@@ -225,22 +233,43 @@ impl Shard {
     /// Judges an event in its place; `joined` is the number of the entry that it is, if it comes from another system.
     fn judge_in_place(&mut self, session: u32, event: &Event, place: EventPlace, joined: Option<u32>) {
         self.load_sayings(session);
-        let answers = self.answers.clone();
-        let advanced = match &answers {
+        let judged = match self.answers.clone() {
             None => self
                 .judge
                 .advance(&mut self.sessions[session as usize].state, event)
-                .map(|()| (Cow::Borrowed(event), None)),
-            Some(answers) => self.advance_asking(answers, session, event),
+                .map(|()| self.note_judged(session, event, place, joined)),
+            Some(answers) => self.judge_asking(&answers, session, event, place, joined),
         };
-        let (event, wanted) = match advanced {
-            Ok(advanced) => advanced,
-            Err(error) => {
-                self.failure.get_or_insert(error);
-                return;
-            }
-        };
-        let (open, event) = (&mut self.sessions[session as usize], &*event);
+        if let Err(error) = judged {
+            self.failure.get_or_insert(error);
+            return;
+        }
+        self.count_sayings(session);
+    }
+
+    /// Judges an event with the answers of labelers, and asks for those that are wanted.
+    #[inline(never)]
+    fn judge_asking(
+        &mut self,
+        answers: &AnswerBook,
+        session: u32,
+        event: &Event,
+        place: EventPlace,
+        joined: Option<u32>,
+    ) -> Result<(), SessionError> {
+        let (event, wanted) = self.advance_asking(answers, session, event)?;
+        self.note_judged(session, &event, place, joined);
+        if let Some(wanted) = wanted
+            && let Err(error) = self.ask_deferred(answers, session, wanted)
+        {
+            self.failure.get_or_insert(error);
+        }
+        Ok(())
+    }
+
+    /// Notes what an event that was judged last has, for the coverage and for histories across sessions.
+    fn note_judged(&mut self, session: u32, event: &Event, place: EventPlace, joined: Option<u32>) {
+        let open = &mut self.sessions[session as usize];
         self.seen.note(&self.judge, event);
         open.has_facts = open.has_facts || self.seen.is_asked(&self.judge);
         let name = || open.key.name.clone().unwrap_or_else(|| Text::new(&open.file));
@@ -252,12 +281,6 @@ impl Shard {
                 self.history.push(HistoryEntry { time, order, joined, change: HistoryChange::Event(event) });
             }
         }
-        if let (Some(answers), Some(wanted)) = (&answers, wanted)
-            && let Err(error) = self.ask_deferred(answers, session, wanted)
-        {
-            self.failure.get_or_insert(error);
-        }
-        self.count_sayings(session);
     }
 
     /// Judges an event with the answers of labelers, as far as they are known or cannot wait. Returns the event as it was
@@ -441,18 +464,16 @@ impl Shard {
 
     fn find_session(
         &mut self,
-        hash: u64,
+        hash: Option<u64>,
         file: Option<u32>,
         name: Option<&Text>,
         first: impl FnOnce() -> (Arc<str>, EventPlace),
     ) -> u32 {
         let is_it = |open: &OpenSession| open.key.file == file && open.key.name.as_ref() == name;
-        if let Some((last, place)) = self.last
-            && last == hash
-            && is_it(&self.sessions[place as usize])
-        {
+        if let Some(place) = self.last.filter(|place| is_it(&self.sessions[*place as usize])) {
             return place;
         }
+        let hash = hash.unwrap_or_else(|| hash_session(&self.hasher, file, name.map(Text::as_str)));
         let places = self.places.entry(hash).or_default();
         let known = places.iter().copied().find(|place| is_it(&self.sessions[*place as usize]));
         let place = known.unwrap_or_else(|| {
@@ -470,6 +491,7 @@ impl Shard {
                 state,
                 times: HistoryTimes::default(),
                 last_place: EventPlace::default(),
+                time_order: TimeOrder::default(),
                 join,
                 records: SessionRecords::default(),
                 numbers: ReorderBuffer::default(),
@@ -484,7 +506,7 @@ impl Shard {
             });
             place
         });
-        self.last = Some((hash, place));
+        self.last = Some(place);
         place
     }
 

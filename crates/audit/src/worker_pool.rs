@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::batch::{Batches, ShardedBatch};
 use super::shard::Shard;
+use super::time_order::UnorderedSessions;
 use super::{AuditOptions, Progress};
 use lictor_decode::Fault;
 
@@ -92,10 +93,13 @@ pub(super) fn judge_all(
         }),
     }
     let BatchQueue { mut faults, .. } = pool.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut unordered = UnorderedSessions::default();
     for shard in shards {
         faults.append(&mut shard.faults);
+        unordered.merge(std::mem::take(&mut shard.unordered));
         shard.counts.iter().enumerate().for_each(|(file, events)| batches.add_events(file, *events));
     }
+    faults.extend(unordered.into_fault());
     faults.sort_by_key(|(file, fault)| (*file, fault.line, fault.column));
     faults.into_iter().map(|(_, fault)| fault).collect()
 }

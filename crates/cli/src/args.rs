@@ -235,7 +235,8 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Exit with 2 if more than this share of the logs of a policy could not be read, in percent
+    /// Exit with 2 if more than this share of the logs of a policy could not be read, in percent; one call that could not
+    /// be read counts as all
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     pub(crate) max_faults: f64,
 
@@ -333,7 +334,8 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     pub(crate) show_content: bool,
 
-    /// Exit with 2 if more than this share of the log could not be read, in percent
+    /// Exit with 2 if more than this share of the log could not be read, in percent; one call that could not be read
+    /// counts as all
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_percent, conflicts_with = "strict")]
     pub(crate) max_faults: f64,
 
@@ -462,7 +464,8 @@ pub(crate) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
 
-    /// Exit with 2 if more than this share of the log could not be read, in percent
+    /// Exit with 2 if more than this share of the log could not be read, in percent; one call that could not be read
+    /// counts as all
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     pub(crate) max_faults: f64,
 

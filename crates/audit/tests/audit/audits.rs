@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use lictor_audit::report::{Report, json};
 use lictor_audit::{AuditError, AuditOptions, audit};
@@ -34,6 +35,12 @@ suppress:
 fn judge(policy: &str) -> Judge {
     let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap();
     Judge::new(&loaded.policy).unwrap()
+}
+
+/// Returns a judge of its own by [`POLICY`], which is compiled once.
+fn usual_judge() -> Judge {
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| judge(POLICY));
+    JUDGE.fork()
 }
 
 /// Some events of some sessions, as lines.
@@ -77,11 +84,11 @@ fn written(report: &Report) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(32), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn audit_is_independent_of_threads_and_chunks(lines in lines()) {
-        let mut judge = judge(POLICY);
+        let mut judge = usual_judge();
         let inputs = [input("log.jsonl", &lines)];
         let mut of = |threads: usize, chunk: usize| {
             let options = options().threads(Some(threads)).limits(InputLimits::default().chunk(chunk));
@@ -95,7 +102,7 @@ proptest! {
 
     #[test]
     fn session_continues_in_next_file(lines in lines(), at in any::<prop::sample::Index>()) {
-        let mut judge = judge(POLICY);
+        let mut judge = usual_judge();
         let (first, second) = lines.split_at(at.index(lines.len()));
         let whole = audit(&mut judge, &[input("log", &lines)], &options(), &()).unwrap();
         let inputs = [input("a", first), input("b", second)];
@@ -113,7 +120,7 @@ proptest! {
 
     #[test]
     fn propose_and_commit_equal_observe(lines in lines()) {
-        let mut judge = judge(POLICY);
+        let mut judge = usual_judge();
         let events: Vec<Event> = lines.iter().map(|line| event(line)).collect();
         let (mut one, mut other) = (Session::new(&mut judge, "s"), Session::new(&mut judge, "s"));
         for event in &events {
@@ -152,7 +159,7 @@ const LOG: &str = r#"{"session":"s1","kind":"tool_result","id":"x","tool":"look"
 
 #[test]
 fn baseline_findings_are_not_reported_again() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
     let first = audit(&mut judge, &inputs, &options(), &()).unwrap();
     assert_eq!(first.findings.len(), 3);
@@ -172,7 +179,7 @@ fn baseline_findings_are_not_reported_again() {
 
 #[test]
 fn suppression_expires_after_its_last_day() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let inputs = [Input::from_bytes("log", LOG.as_bytes())];
     let mut reason = |today: &str| {
         let options = AuditOptions::default().today(Some(today.parse().unwrap()));
@@ -186,7 +193,7 @@ fn suppression_expires_after_its_last_day() {
 
 #[test]
 fn unreadable_input_is_a_fault_empty_an_error() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let empty = [Input::from_bytes("log", &b"\n\n"[..])];
     assert!(matches!(audit(&mut judge, &empty, &options(), &()), Err(AuditError::NoEvents { .. })));
     let half = [Input::from_bytes("log", format!("{LOG}{{\"kind\":\n").into_bytes())];
@@ -198,7 +205,7 @@ fn unreadable_input_is_a_fault_empty_an_error() {
 
 #[test]
 fn as_of_reports_deadlines_passed_in_silence() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let log = r#"{"session":"s","time":"2026-05-01T10:00:00Z","kind":"user_message","text":"hello"}"#;
     let inputs = [Input::from_bytes("log", log.as_bytes())];
     let mut late = |as_of: &str| {
@@ -283,7 +290,7 @@ properties:
 
 #[test]
 fn page_of_many_sessions_is_bounded() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let lines: Vec<String> =
         (0..12_000).map(|number| format!(r#"{{"session":"s{number}","kind":"tool_call","tool":"pay"}}"#)).collect();
     let report = audit(&mut judge, &[input("log.jsonl", &lines)], &options(), &()).unwrap();

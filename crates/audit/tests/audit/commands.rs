@@ -2,9 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use lictor_audit::{AuditOptions, sessions};
-use lictor_decode::input::Input;
 use lictor_event::Event;
+use lictor_event::record::LogRecord;
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_policy::{FileResolver, Policy};
@@ -20,8 +19,8 @@ fn guard(uses: &str) -> Guard {
 }
 
 fn event(line: &Value) -> Event {
-    let input = Input::from_bytes("log", line.to_string().into_bytes());
-    sessions(&[input], &AuditOptions::default()).unwrap().remove(0).1.remove(0)
+    let value = lictor_json::parse_str(&line.to_string()).unwrap();
+    LogRecord { value, file: "log".into(), line: 1, index: 0 }.native_event().unwrap()
 }
 
 /// Returns the commands with the expected decisions.

@@ -29,6 +29,12 @@ fn guard(policy: &str) -> Guard {
     Guard::new(judge(policy), GuardOptions::default())
 }
 
+/// Returns a guard of its own by [`RULES`], which are compiled once.
+fn usual_guard() -> Guard {
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| judge(RULES));
+    Guard::new(JUDGE.fork(), GuardOptions::default())
+}
+
 fn events(lines: &str) -> Vec<Event> {
     let input = Input::from_bytes("log", lines.to_owned().into_bytes());
     let found = sessions(&[input], &AuditOptions::default().format(Some(Format::Native))).unwrap();
@@ -140,7 +146,7 @@ properties:
 
 #[test]
 fn guard_blocks_second_of_two_conflicting_calls() {
-    let mut guard = guard(RULES);
+    let mut guard = usual_guard();
     let decided = decisions(
         &mut guard,
         r#"{"kind":"tool_call","id":"a","tool":"pay","args":{}}
@@ -179,7 +185,7 @@ properties:
 
 #[test]
 fn guard_steers_model_and_shadow_only_reports() {
-    let mut guard = guard(RULES);
+    let mut guard = usual_guard();
     let decided = decisions(
         &mut guard,
         "{\"kind\":\"tool_call\",\"tool\":\"greet\",\"args\":{}}\n{\"kind\":\"tool_call\",\"tool\":\"shout\",\"args\":{}}",
@@ -191,7 +197,7 @@ fn guard_steers_model_and_shadow_only_reports() {
 
 #[test]
 fn unknown_argument_gets_configured_response() {
-    let mut guard = guard(RULES);
+    let mut guard = usual_guard();
     let decided = decisions(
         &mut guard,
         r#"{"kind":"tool_call","tool":"move","args":{"to":"x"}}
@@ -227,7 +233,7 @@ properties:
 
 #[test]
 fn approval_allows_denies_or_expires() {
-    let mut guard = guard(RULES);
+    let mut guard = usual_guard();
     let decided = decisions(
         &mut guard,
         r#"{"time":"2026-05-01T10:00:00Z","kind":"tool_call","id":"a","tool":"delete","args":{}}
@@ -315,13 +321,13 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(32), ..ProptestConfig::default() })]
 
     /// The accepted trace holds the forwarded events as they were forwarded. Judged by itself it violates nothing that
     /// would have been blocked.
     #[test]
     fn blocked_event_leaves_accepted_trace_unchanged(lines in lines()) {
-        let mut guard = guard(RULES);
+        let mut guard = usual_guard();
         let mut accepted: Vec<(String, Event)> = Vec::new();
         for decision in decisions(&mut guard, &lines) {
             for decision in std::iter::once(&decision).chain(&decision.settled) {
@@ -354,7 +360,7 @@ proptest! {
             let one = |decision: &Decision| (decision.action, decision.step, decision.message.clone());
             decisions.iter().map(|decision| (one(decision), decision.settled.iter().map(one).collect::<Vec<_>>())).collect::<Vec<_>>()
         };
-        prop_assert_eq!(told(decisions(&mut guard(RULES), &lines)), told(decisions(&mut guard(RULES), &lines)));
+        prop_assert_eq!(told(decisions(&mut usual_guard(), &lines)), told(decisions(&mut usual_guard(), &lines)));
     }
 
     /// A session that was saved in parts and restored continues unchanged.
@@ -362,7 +368,7 @@ proptest! {
     fn saved_session_continues_after_restore(lines in lines()) {
         let told = |decision: &Decision| (decision.action, decision.step, decision.message.clone(), decision.settled.len());
         let events = events(&lines);
-        let (mut one, mut other) = (guard(RULES), guard(RULES));
+        let (mut one, mut other) = (usual_guard(), usual_guard());
         let mut kept: BTreeMap<String, (SavedGuardSession, Vec<SavedMoments>, usize)> = BTreeMap::new();
         for event in &events {
             let name = event.session.clone().unwrap_or_default().to_string();
@@ -386,9 +392,9 @@ proptest! {
     /// A redacted event needs no further redaction.
     #[test]
     fn redaction_is_idempotent(lines in lines()) {
-        for decision in decisions(&mut guard(RULES), &lines) {
+        for decision in decisions(&mut usual_guard(), &lines) {
             if let Some(rewritten) = decision.rewritten.filter(|_| decision.action == Action::Redact) {
-                let again = guard(RULES).decide(&*rewritten, None);
+                let again = usual_guard().decide(&*rewritten, None);
                 prop_assert!(again.redactions.is_empty(), "{:?}", again.redactions);
             }
         }

@@ -133,7 +133,7 @@ fn live(judge: &mut Judge, events: &[Event], mut between: impl FnMut(&mut Judge)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(32), ..ProptestConfig::default() })]
 
     #[test]
     fn shared_history_equals_one_session_per_owner(steps in steps()) {
@@ -257,7 +257,7 @@ fn log_with_jumps(steps: &[(Step, bool)]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Times that jump ahead are those of one owner: nothing is found, or lost, in the histories of another.
     #[test]

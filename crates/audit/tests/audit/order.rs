@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use lictor_audit::report::Report;
 use lictor_audit::{AuditOptions, audit};
@@ -36,6 +37,12 @@ properties:
 fn judge(policy: &str) -> Judge {
     let loaded = Policy::parse(policy, "policy.yaml", &FileResolver).unwrap();
     Judge::new(&loaded.policy).unwrap()
+}
+
+/// Returns a judge of its own by [`POLICY`], which is compiled once.
+fn usual_judge() -> Judge {
+    static JUDGE: LazyLock<Judge> = LazyLock::new(|| judge(POLICY));
+    JUDGE.fork()
 }
 
 fn run(judge: &mut Judge, lines: &[String], options: &AuditOptions) -> Report {
@@ -139,11 +146,11 @@ fn begins_with_one(lines: &[String]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::cases(32), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn reorder_window_gives_verdict_of_sorted_log(lines in log(), window in 0..9usize, seed: u64) {
-        let mut judge = judge(POLICY);
+        let mut judge = usual_judge();
         let mixed = shuffled(&lines, window, seed);
         prop_assume!(!begins_with_one(&mixed));
         let sorted = run(&mut judge, &lines, &options(window, 1, 1 << 20));
@@ -159,7 +166,7 @@ proptest! {
 
     #[test]
     fn gaps_are_reported_alike_on_any_threads(lines in log(), lost in prop::collection::vec(any::<prop::sample::Index>(), 1..6), seed: u64) {
-        let mut judge = judge(POLICY);
+        let mut judge = usual_judge();
         let mut torn = shuffled(&lines, 5, seed);
         for place in &lost {
             if torn.len() > 1 {
@@ -206,8 +213,8 @@ fn bare_policy(formula: &str, after: &str) -> String {
     format!("lictor: 1\nname: bare\nproperties:\n  - {{id: p, formula: '{formula}', after: {after}}}\n")
 }
 
-/// The facts of a position, of sixteen.
-fn bare(number: usize, facts: usize) -> String {
+/// The facts of a position of a session, of sixteen.
+fn bare(session: usize, number: usize, facts: usize) -> String {
     let names = ["a", "b", "c(1)", "d(1)"];
     let held: Vec<String> = names
         .iter()
@@ -215,7 +222,7 @@ fn bare(number: usize, facts: usize) -> String {
         .filter(|(bit, _)| facts >> bit & 1 == 1)
         .map(|(_, name)| format!("\"{name}\""))
         .collect();
-    format!(r#"{{"session":"s","seq":{},"facts":[{}]}}"#, number + 1, held.join(","))
+    format!(r#"{{"session":"s{session}","seq":{},"facts":[{}]}}"#, number + 1, held.join(","))
 }
 
 #[test]
@@ -233,20 +240,25 @@ fn gap_verdict_is_consensus_of_all_fillings() {
             let facts: Vec<usize> = (0..length).map(|_| next(16)).collect();
             let from = next(length - 1);
             let to = (from + 1 + next(2)).min(length - 1);
-            let lines: Vec<String> = (0..length).map(|number| bare(number, facts[number])).collect();
+            let lines: Vec<String> = (0..length).map(|number| bare(0, number, facts[number])).collect();
             let torn: Vec<String> = lines[..from].iter().chain(&lines[to..]).cloned().collect();
             let report = run(&mut judge, &torn, &options(1, 1, 1 << 20));
             let verdict = report.sessions[0].outcomes[0].verdict;
             assert_eq!(report.sessions[0].gaps.len(), 1, "{torn:?}");
-            let mut all = Vec::new();
+            // One log has a session for each filling.
             let ways: usize = if is_quantified { 16 } else { 4 };
-            for filling in 0..ways.pow((to - from) as u32) {
-                let fill = |number: usize| bare(number, filling / ways.pow((number - from) as u32) % ways);
-                let whole: Vec<String> = (0..length)
-                    .map(|number| if (from..to).contains(&number) { fill(number) } else { lines[number].clone() })
-                    .collect();
-                all.push(run(&mut judge, &whole, &options(0, 1, 1 << 20)).sessions[0].outcomes[0].verdict);
-            }
+            let fillings = ways.pow((to - from) as u32);
+            let position = |filling: usize, number: usize| match (from..to).contains(&number) {
+                true => bare(filling, number, filling / ways.pow((number - from) as u32) % ways),
+                false => bare(filling, number, facts[number]),
+            };
+            let whole: Vec<String> = (0..fillings)
+                .flat_map(|filling| (0..length).map(move |number| (filling, number)))
+                .map(|(filling, number)| position(filling, number))
+                .collect();
+            let report = run(&mut judge, &whole, &options(0, 1, 1 << 20));
+            let all: Vec<Verdict> = report.sessions.iter().map(|session| session.outcomes[0].verdict).collect();
+            assert_eq!(all.len(), fillings);
             let agreed = if all.iter().all(|other| *other == all[0]) { all[0] } else { Verdict::Inconclusive };
             let is_right = verdict == agreed || is_quantified && verdict == Verdict::Inconclusive;
             assert!(is_right, "{formula}: {verdict}, but {agreed} by every filling of {torn:?}");
@@ -274,7 +286,7 @@ fn gap_makes_only_dependent_properties_inconclusive() {
         line("s", 5, 2, EVENTS[2]),
         line("s", 6, 3, EVENTS[5]),
     ];
-    let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
+    let report = run(&mut usual_judge(), &lines, &options(64, 1, 1 << 20));
     let verdicts = outcomes(&report, 0);
     let of = |id: &str| verdicts.iter().find(|(name, _)| name == id).unwrap().1;
     // The missing events may have approved the payment, erased a person's data or called tools. The answer is there in
@@ -299,7 +311,7 @@ fn gap_keeps_violations_it_cannot_change() {
         line("s", 10, 2, EVENTS[1]),
         line("s", 11, 2, EVENTS[4]),
     ];
-    let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
+    let report = run(&mut usual_judge(), &lines, &options(64, 1, 1 << 20));
     let found: Vec<(&str, u32)> =
         report.findings.iter().map(|finding| (finding.property.id.as_str(), finding.step)).collect();
     assert_eq!(found, [("approved", 1), ("everywhere", 1), ("forgotten", 4)]);
@@ -315,7 +327,7 @@ fn gap_with_missing_call_makes_result_unknown() {
 
 #[test]
 fn duplicate_event_is_ignored_and_conflict_is_inconclusive() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let lines = [line("s", 1, 0, EVENTS[0]), line("s", 2, 1, EVENTS[1]), line("s", 1, 0, EVENTS[0])];
     let report = run(&mut judge, &lines, &options(64, 1, 1 << 20));
     assert_eq!(report.gaps().map(|(_, gap)| gap.cause).collect::<Vec<_>>(), [GapCause::Repeated]);
@@ -328,7 +340,7 @@ fn duplicate_event_is_ignored_and_conflict_is_inconclusive() {
 
 #[test]
 fn shared_history_is_inconclusive_across_gap() {
-    let mut judge = judge(POLICY);
+    let mut judge = usual_judge();
     let mut lines = vec![line("s", 1, 0, EVENTS[0]), line("s", 2, 1, EVENTS[1]), line("t", 1, 5, EVENTS[2])];
     let of = |report: &Report| report.findings.iter().filter(|finding| finding.property.id == "everywhere").count();
     assert_eq!(of(&run(&mut judge, &lines, &options(64, 1, 1 << 20))), 1);
@@ -343,7 +355,7 @@ fn shared_history_is_inconclusive_across_gap() {
 fn event_without_number_is_judged_on_arrival() {
     let lines =
         [line("s", 1, 0, EVENTS[0]), r#"{"session":"s","kind":"approval"}"#.to_owned(), line("s", 2, 0, EVENTS[1])];
-    let report = run(&mut judge(POLICY), &lines, &options(64, 1, 1 << 20));
+    let report = run(&mut usual_judge(), &lines, &options(64, 1, 1 << 20));
     assert_eq!((report.sessions[0].steps, report.gaps().count()), (3, 0));
 }
 
@@ -395,5 +407,36 @@ fn early_live_event_gets_response_for_unknown() {
             decisions[1].objections.iter().map(|objection| objection.property.id.as_str()).collect();
         assert!(decisions[1].objections.iter().all(|objection| matches!(objection.why, Cause::Unknown)));
         assert_eq!(objections, ["asked", "tolerant", "wide"]);
+    }
+}
+
+/// Events without numbers are judged in the order of the log, so falling times are reported: once, for any threads.
+#[test]
+fn native_events_with_falling_times_are_reported() {
+    let line = |session: usize, second: usize, seq: &str| {
+        format!(
+            r#"{{"kind":"tool_call","tool":"pay","session":"s{session}","time":"2026-05-01T10:00:{second:02}Z"{seq}}}"#
+        )
+    };
+    let faults = |lines: &[String], threads: usize| {
+        let report = run(&mut usual_judge(), lines, &options(64, threads, 100));
+        report.faults.iter().map(|fault| (fault.code, fault.line, fault.message.clone())).collect::<Vec<_>>()
+    };
+    let ordered: Vec<String> = (0..40).map(|place| line(place % 4, place, "")).collect();
+    let mut shuffled = ordered.clone();
+    shuffled.swap(9, 17);
+    shuffled.swap(10, 30);
+    let numbered: Vec<String> =
+        (0..40).map(|place| line(place % 4, 59 - place, &format!(r#","seq":{place}"#))).collect();
+    let equal: Vec<String> = (0..8).map(|_| line(0, 1, "")).collect();
+    // The clocks of several writers differ by less than a second.
+    let jitter = [line(0, 2, ""), line(0, 1, "").replace(":01Z", ":01.500Z"), line(0, 3, "")].to_vec();
+    for threads in [1, 2, 3] {
+        let found = faults(&shuffled, threads);
+        assert!(matches!(&found[..], [("decode.unordered_log", 14, _)]), "{found:?}");
+        assert!(found[0].2.starts_with("2 sessions have"), "{found:?}");
+        for lines in [&ordered, &numbered, &equal, &jitter] {
+            assert_eq!(faults(lines, threads), [], "{lines:?}");
+        }
     }
 }

@@ -14,6 +14,7 @@ use lictor_event::labeler::{Inquiry, Labeler, Labelers};
 use lictor_event::record::LogRecord;
 use lictor_event::{Answer, AnswerValue, Event};
 use lictor_judge::Judge;
+use lictor_logic::Verdict;
 use lictor_policy::pack::{Page, compose_policy, packs};
 use lictor_policy::vocabulary::builtin;
 use lictor_policy::{FactDefinition, FileResolver, Policy};
@@ -50,13 +51,13 @@ fn policy(text: &str) -> Policy {
     Policy::parse(text, "policy.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}")).policy
 }
 
-/// Audits a log, and returns the report, and how many questions were asked in how many requests.
-fn audit_asking(policy: &Policy, log: &str) -> (Report, usize, usize) {
+/// Audits a log by a fork of a judge, and returns the report, and how many questions were asked in how many requests.
+fn audit_asking(judge: &Judge, log: &str) -> (Report, usize, usize) {
     let labeler = Arc::new(TruthfulLabeler::default());
     let labelers = Labelers::new([("asker".into(), Arc::clone(&labeler) as _)]);
     let options = AuditOptions::default().answers(Some(Arc::new(AnswerBook::new(labelers))));
     let input = Input::from_bytes("log.jsonl", log.as_bytes().to_vec());
-    let report = audit(&mut Judge::new(policy).unwrap(), &[input], &options, &()).unwrap();
+    let report = audit(&mut judge.fork(), &[input], &options, &()).unwrap();
     (report, labeler.questions.load(Ordering::Relaxed), labeler.requests.load(Ordering::Relaxed))
 }
 
@@ -94,7 +95,7 @@ fn late_questions_find_what_all_answers_find() {
     let mut numbers = Numbers(0x5eed_0011);
     let mut below = |end: usize| numbers.below(end as u64) as usize;
     let (mut asked_sum, mut all) = (0, 0);
-    for round in 0..40 {
+    for round in 0..crate::cases(14) {
         let mut properties = String::new();
         for place in 0..1 + below(3) {
             let formula = FORMULAS[below(FORMULAS.len())];
@@ -125,14 +126,39 @@ fn late_questions_find_what_all_answers_find() {
                 all += 2;
             }
         }
-        let (late, asked, _) = audit_asking(&policy, &bare);
+        let mut judge = Judge::new(&policy).unwrap();
+        let (late, asked, _) = audit_asking(&judge, &bare);
         let input = Input::from_bytes("log.jsonl", answered.into_bytes());
-        let known = audit(&mut Judge::new(&policy).unwrap(), &[input], &AuditOptions::default(), &()).unwrap();
+        let known = audit(&mut judge, &[input], &AuditOptions::default(), &()).unwrap();
         assert_eq!(outcomes(&late), outcomes(&known), "round {round}:\n{properties}");
         asked_sum += asked;
     }
     println!("{asked_sum} of {all} questions are asked");
     assert!(asked_sum > 0 && asked_sum * 3 < all * 2, "{asked_sum} of {all}");
+}
+
+/// What a log says of a fact does not replace the labeler that can be asked for it: if both contradict, it is unknown.
+#[test]
+fn statements_in_log_replace_no_labeler() {
+    let head = "lictor: 1\nname: x\nlabelers: {asker: {log: true}}\nfacts: {p: {ask: it is p, by: asker}}\n";
+    let formula = "always (tool_call(\"pay\") implies not once p)";
+    let judge = Judge::new(&policy(&format!("{head}properties: [{{id: r, formula: '{formula}'}}]\n"))).unwrap();
+    for (statement, verdict) in [
+        ("", Verdict::Violated),
+        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\"}],", Verdict::Inconclusive),
+        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\",\"by\":\"other@1\"}],", Verdict::Inconclusive),
+        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\",\"by\":\"asker@1\"}],", Verdict::Violated),
+        ("\"labels\":[\"!p\"],", Verdict::Inconclusive),
+        ("\"labels\":[\"p\"],", Verdict::Violated),
+    ] {
+        let log = format!(
+            "{{\"kind\":\"user_message\",\"text\":\"hi\",{statement}\"truths\":[\"p\"]}}\n\
+             {{\"kind\":\"tool_call\",\"tool\":\"pay\",\"truths\":[]}}\n"
+        );
+        let (report, asked, _) = audit_asking(&judge, &log);
+        assert_eq!(report.sessions[0].outcomes[0].verdict, verdict, "{statement}");
+        assert!(asked > 0, "{statement}");
+    }
 }
 
 /// Returns the definition of a fact that a labeler is asked for at every event.
@@ -203,7 +229,7 @@ fn pack_examples_need_few_questions() {
         for events in pack.pages.iter().flat_map(read_events) {
             let (log, count) = hide_facts(&mut judges.0, &mut judges.1, &names, &events);
             all += count;
-            let (_, questions, of_log) = audit_asking(&asking, &log);
+            let (_, questions, of_log) = audit_asking(&judges.1, &log);
             asked += questions;
             requests += of_log;
             events_all += events.len();

@@ -67,9 +67,14 @@ fn disclosure_after_erasing_call_is_found() {
         call(2, "delete_customer", r#"{"email":"tom@example.org"}"#, "deleted, unlike maja@example.org"),
     ];
     assert_eq!(violated(&both), ["gdpr/right-to-erasure"]);
-    for failure in
-        ["Error: no such customer", r#"{"error":"not found"}"#, r#"{"success":false}"#, r#"{"status":"failed"}"#]
-    {
+    for failure in [
+        "Error: no such customer",
+        r#"{"error":"not found"}"#,
+        r#"{"success":false}"#,
+        r#"{"status":"failed"}"#,
+        "Customer not found",
+        r#"{"statusCode":404,"message":"gone"}"#,
+    ] {
         assert_eq!(violated(&[call(1, "delete_customer", MAJA, failure), finds.clone()]), [""; 0], "{failure}");
     }
 }
@@ -84,6 +89,10 @@ fn consent_comes_from_recording_call_only() {
     assert_eq!(violated(&[call(1, "record_consent", NEWS, "Error: not verified"), sends.clone()]), missing);
     let other = r#"{"email":"maja@example.org","purpose":"support"}"#;
     assert_eq!(violated(&[call(1, "record_consent", other, "recorded"), sends.clone()]), missing);
+    let refused = r#"{"email":"maja@example.org","purpose":"newsletter","granted":false}"#;
+    assert_eq!(violated(&[call(1, "record_consent", refused, "recorded"), sends.clone()]), missing);
+    let asked = call(1, "record_consent", NEWS, r#"{"status":"requested"}"#);
+    assert_eq!(violated(&[asked, sends.clone()]), missing);
     let ticked = call(1, "tick_newsletter", "{}", r#"{"customer":{"email":"maja@example.org"}}"#);
     assert_eq!(violated(&[ticked, sends.clone()]), [""; 0]);
     let withdrawn = violated(&[records, call(2, "withdraw_consent", MAJA, "done"), sends]);

@@ -28,24 +28,30 @@ fn policy(formula: &str) -> Policy {
     Policy::parse(&text, "policy.yaml", &FileResolver).unwrap().policy
 }
 
-/// A session of events at seconds, with the facts of each.
-fn log(events: &[(i64, usize)]) -> Input {
+/// Sessions of events at seconds, with the facts of each.
+fn log(sessions: &[Vec<(i64, usize)>]) -> Input {
     let mut text = String::new();
-    for (second, facts) in events {
+    for (session, (second, facts)) in
+        sessions.iter().enumerate().flat_map(|(session, events)| events.iter().map(move |event| (session, event)))
+    {
         let held: Vec<&str> = ["\"a\"", "\"b\""]
             .into_iter()
             .enumerate()
             .filter(|(bit, _)| facts >> bit & 1 == 1)
             .map(|(_, name)| name)
             .collect();
-        text += &format!("{{\"session\":\"s\",\"time\":{},\"facts\":[{}]}}\n", 1_700_000_000 + second, held.join(","));
+        text += &format!(
+            "{{\"session\":\"s{session}\",\"time\":{},\"facts\":[{}]}}\n",
+            1_700_000_000 + second,
+            held.join(",")
+        );
     }
     Input::from_bytes("log.jsonl", text.into_bytes())
 }
 
-fn run(judge: &mut Judge, events: &[(i64, usize)]) -> Report {
+fn run(judge: &mut Judge, sessions: &[Vec<(i64, usize)>]) -> Report {
     let options = AuditOptions::default().threads(Some(1));
-    audit(judge, &[log(events)], &options, &()).unwrap()
+    audit(judge, &[log(sessions)], &options, &()).unwrap()
 }
 
 #[test]
@@ -68,21 +74,23 @@ fn skewed_verdict_holds_for_all_clock_errors() {
                     (second, next(4) as usize)
                 })
                 .collect();
-            let mut report = run(&mut judge, &events);
+            let mut report = run(&mut judge, std::slice::from_ref(&events));
             skewed.merge_verdicts(&mut report);
             assert_eq!((report.properties.len(), report.sessions[0].outcomes.len()), (1, 1));
             let verdict = report.sessions[0].verdict();
             assert_eq!(report.findings.is_empty(), verdict != Verdict::Violated);
             told[verdict as usize] += 1;
             // Every way each clock could have been wrong, in whole seconds; the order is that of the log.
-            for way in 0..3usize.pow(events.len() as u32) {
+            let shifted = |way: usize| -> Vec<(i64, usize)> {
                 let shift = |place: usize| (way / 3usize.pow(place as u32) % 3) as i64 - 1;
-                let moved: Vec<(i64, usize)> =
-                    events.iter().enumerate().map(|(place, (second, facts))| (second + shift(place), *facts)).collect();
-                if !moved.is_sorted_by_key(|(second, _)| *second) {
-                    continue;
-                }
-                let by_that = run(&mut plain, &moved).sessions[0].verdict();
+                events.iter().enumerate().map(|(place, (second, facts))| (second + shift(place), *facts)).collect()
+            };
+            let mut ways: Vec<_> = (0..3usize.pow(events.len() as u32)).map(shifted).collect();
+            ways.retain(|moved| moved.is_sorted_by_key(|(second, _)| *second));
+            let report = run(&mut plain, &ways);
+            assert_eq!(report.sessions.len(), ways.len());
+            for session in &report.sessions {
+                let (by_that, moved) = (session.verdict(), &ways[session.name[1..].parse::<usize>().unwrap()]);
                 let agrees = verdict == Verdict::Inconclusive || verdict == by_that;
                 assert!(agrees, "{formula}: {verdict} of {events:?}, but {by_that} of {moved:?}");
             }

@@ -303,7 +303,8 @@ fn write(report: &Report, args: &AuditArgs, out: &mut dyn Write, colour: bool) -
     Ok(())
 }
 
-/// Returns the outcome. Too many unreadable records make it unjudged, and so does a whole file that cannot be read.
+/// Returns the outcome. Too many unreadable records make it unjudged, and so does one call or a whole file that cannot be
+/// read.
 fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
     let threshold = args.fail_on.severity();
     let counts = |severity: Severity| threshold.is_some_and(|threshold| severity >= threshold);

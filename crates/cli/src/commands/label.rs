@@ -1,4 +1,7 @@
 //! `lictor label`: asks the labelers of a policy about the events of logs.
+//!
+//! An answer that a log brings, such as the output of an earlier run, counts if it is the same labeler's, of the same version,
+//! to the same question. Any other is left out, and its question is open.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -6,9 +9,11 @@ use std::io::{BufWriter, Write};
 
 use anyhow::{Context, ensure};
 use lictor::audit::{AuditOptions, sessions};
-use lictor::event::{AnswerValue, Event};
+use lictor::event::labeler::Question;
+use lictor::event::{Answer, AnswerValue, Event};
 use lictor::judge::Judge;
 use lictor::policy::LabelerSource;
+use lictor_label::logged::{find_version, leave_out_foreign};
 
 use crate::args::{AnswerArgs, LabelArgs};
 use crate::commands::audit;
@@ -43,25 +48,25 @@ pub(crate) fn run(args: &LabelArgs, out: &mut dyn Write) -> anyhow::Result<Outco
         None => None,
     };
     let mut counts = AnswerCounts::new();
+    let (mut kept, mut left_out) = (0, 0);
     let window = judge.question_window();
+    let policy_questions: Vec<Question> = judge.policy_questions().cloned().collect();
     for (name, events) in sessions {
         let (mut state, mut recent) = (judge.start(), VecDeque::<Event>::new());
         for mut event in events {
+            left_out += leave_out_foreign(&opened.labelers, &policy_questions, &mut event, recent.make_contiguous());
+            let is_asked = |answer: &&Answer| find_version(&opened.labelers, answer).is_some();
+            for answer in event.answers.iter().filter(is_asked) {
+                kept += 1;
+                count_answer(&mut counts, answer);
+            }
             let questions = match args.all {
                 true => judge.all_questions(&state, &event)?,
                 false => judge.questions(&state, &event)?,
             };
             let given = event.answers.len();
             opened.labelers.answer("", &mut event, recent.make_contiguous(), &questions);
-            for answer in &event.answers[given..] {
-                let place = match answer.says {
-                    AnswerValue::Yes => 0,
-                    AnswerValue::No => 1,
-                    AnswerValue::Unclear => 2,
-                    AnswerValue::Failed => 3,
-                };
-                counts.entry(answer.fact.to_string()).or_default()[place] += 1;
-            }
+            event.answers[given..].iter().for_each(|answer| count_answer(&mut counts, answer));
             judge.advance(&mut state, &event)?;
             if let Some(output) = &mut output {
                 event.session.get_or_insert_with(|| name.clone());
@@ -76,8 +81,32 @@ pub(crate) fn run(args: &LabelArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     output.map(|mut output| output.flush()).transpose()?;
     labelers::warn_of_failures(&opened);
     write_counts(&counts, out)?;
-    let is_whole = counts.values().all(|[.., failed]| *failed == 0);
-    Ok(if is_whole { Outcome::Compliant } else { Outcome::Unjudged })
+    if kept > 0 {
+        complaint::note(&format!(
+            "{kept} of these answers were in the logs: the same labeler gave them to the same question"
+        ));
+    }
+    if left_out > 0 {
+        complaint::note(&format!(
+            "{left_out} answers in the logs do not count: they are to another question, or of another version of the labeler"
+        ));
+    }
+    let all: usize = counts.values().flatten().sum();
+    let failed: usize = counts.values().map(|[.., failed]| failed).sum();
+    if failed > 0 {
+        complaint::warn(&format!("{failed} of {all} questions stayed without an answer"));
+    }
+    Ok(if failed == 0 { Outcome::Compliant } else { Outcome::Unjudged })
+}
+
+fn count_answer(counts: &mut AnswerCounts, answer: &Answer) {
+    let place = match answer.says {
+        AnswerValue::Yes => 0,
+        AnswerValue::No => 1,
+        AnswerValue::Unclear => 2,
+        AnswerValue::Failed => 3,
+    };
+    counts.entry(answer.fact.to_string()).or_default()[place] += 1;
 }
 
 fn write_counts(counts: &AnswerCounts, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -85,7 +114,7 @@ fn write_counts(counts: &AnswerCounts, out: &mut dyn Write) -> anyhow::Result<()
         writeln!(out, "{fact}: {yes} yes, {no} no, {unclear} unclear, {failed} failed")?;
     }
     if counts.is_empty() {
-        complaint::note("nobody was asked: no question was open, or nobody is there who could be asked");
+        complaint::note("no labeler was asked: no question was open");
     }
     Ok(())
 }

@@ -102,6 +102,74 @@ fn unread_file_shows_in_every_command() {
     }
 }
 
+/// A log of many calls that are read, and one record of each way to hide a call.
+fn log_with(good: &str, hidden: &str) -> String {
+    (0..300).map(|number| good.replace('#', &number.to_string()) + "\n").collect::<String>() + hidden + "\n"
+}
+
+#[test]
+fn audit_is_unjudged_by_one_unread_call() {
+    let folder = folder();
+    let chat = r##"{"role":"assistant","content":"","tool_calls":[{"id":"call_#","type":"function","function":{"name":"get","arguments":"{}"}}]}"##;
+    let call = r#"{"id":"x","type":"function","function":{"name":"evil","arguments":"{}"}}"#;
+    let native = r##"{"kind":"tool_call","tool":"get","session":"s","id":"#"}"##;
+    let hidden = [
+        // A call in another place, twice for both commands, without its tool, in a torn record, and as JSON text in a record that is refused.
+        (chat, format!(r#"{{"role":"assistant","content":"a","extra":{{"tool_calls":[{call}]}}}}"#)),
+        (chat, format!(r#"{{"role":"assistant","content":"a","extra":{{"tool_calls":[{call}]}}}}"#)),
+        (chat, chat.replace("\"get\"", "null")),
+        (chat, chat[..chat.len() - 3].to_owned()),
+        (chat, format!(r#"{{"role":"assistant","role":"user","content":{}}}"#, serde_json::json!(chat))),
+        // Results of a session whose calls are not in the log.
+        (
+            chat,
+            "{\"session_id\":\"t\",\"role\":\"user\",\"content\":\"hi\"}\n\
+             {\"session_id\":\"t\",\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"ok\"}"
+                .to_owned(),
+        ),
+        // Events of Lictor's own that are refused, and a message among them.
+        (native, r#"{"kind":"tool_call","tool":"evil","time":"noon"}"#.to_owned()),
+        (native, r#"{"kind":"tool-call","tool":"evil"}"#.to_owned()),
+        (native, r#"{"kind":"tool_call","tool":"evil","kind":"tool_call"}"#.to_owned()),
+        (native, r#"{"facts":["tool_call(\"evil\""]}"#.to_owned()),
+        (native, r#"["tool_call(\"evil\""]"#.to_owned()),
+        (native, format!(r#"{{"role":"assistant","tool_calls":[{call}]}}"#)),
+    ];
+    for (place, (good, hidden)) in hidden.into_iter().enumerate() {
+        fs::write(folder.path().join("calls.jsonl"), log_with(good, &hidden)).unwrap();
+        // Another command has the same rule.
+        let command: &[&str] = match place {
+            0 => &["diff", "p.yaml", "p.yaml", "calls.jsonl"],
+            _ => &["audit", "-q", "-p", "p.yaml", "calls.jsonl"],
+        };
+        let run = lictor(folder.path(), command);
+        let said = stdout(&run) + &stderr(&run);
+        assert_eq!(run.status.code(), Some(2), "{hidden}: {said}");
+        assert!(said.contains("a call could not be read"), "{hidden}: {said}");
+        let run = lictor(folder.path(), &[command, &["--max-faults", "100"]].concat());
+        assert_eq!(run.status.code(), Some(0), "{hidden}: {}", stderr(&run));
+    }
+}
+
+#[test]
+fn audit_judges_log_with_few_unread_words() {
+    let folder = folder();
+    let chat = r##"{"role":"assistant","content":"a #"}"##;
+    let native = r##"{"kind":"assistant_message","text":"a #","session":"s"}"##;
+    for (good, unread) in [
+        (chat, r#"{"role":"assistant","content":"arguments, tool_calls","content":"b"}"#),
+        (chat, r#"{"role":"assistant","content":[{"type":"hologram"}]}"#),
+        (native, r#"{"kind":"tool_result","tool":"get","time":"noon"}"#),
+        (native, r#"{"kind":"user_message","content":"please pay"}"#),
+    ] {
+        fs::write(folder.path().join("words.jsonl"), log_with(good, unread)).unwrap();
+        let run = lictor(folder.path(), &["audit", "-q", "-p", "p.yaml", "words.jsonl"]);
+        let said = stdout(&run) + &stderr(&run);
+        assert!(said.contains(":301"), "{unread}: {said}");
+        assert_eq!(run.status.code(), Some(0), "{unread}: {said}");
+    }
+}
+
 #[test]
 fn names_of_log_are_escaped_on_terminals() {
     let folder = folder();

@@ -18,7 +18,7 @@ properties:
 "#;
 
 /// The number of kills by default.
-const KILLS: u64 = 40;
+const KILLS: u64 = 15;
 
 fn lictor() -> Command {
     Command::new(env!("CARGO_BIN_EXE_lictor"))

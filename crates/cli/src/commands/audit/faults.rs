@@ -2,7 +2,7 @@
 
 use lictor::audit::AuditError;
 use lictor::decode::Fault;
-use lictor::input::is_of_unknown_extent;
+use lictor::input::{hides_call, is_of_unknown_extent};
 use lictor::report::{Report, escape_hidden};
 
 use crate::complaint;
@@ -28,28 +28,38 @@ pub(crate) fn complain_without_events(error: &AuditError) {
     }
 }
 
-/// Warns if more than a share of the logs could not be read, in percent.
+/// Warns if a call could not be read, or more than a share of the logs, in percent.
 pub(crate) fn warn_if_too_many(report: &Report, percent: f64) {
     if !has_too_many_faults(report, percent) {
         return;
     }
-    match report.faults.iter().find(|fault| is_of_unknown_extent(fault)) {
-        Some(fault) => complaint::warn(&format!(
-            "{}: an unknown part could not be read, so this is no judgement of the logs (allow it with --max-faults 100)",
-            escape_hidden(&fault.file)
-        )),
-        None => complaint::warn(&format!(
+    let find = |is_grave: fn(&Fault) -> bool| report.faults.iter().find(|fault| is_grave(fault));
+    if let Some(fault) = find(is_of_unknown_extent) {
+        complaint::warn(&format!(
+            "{}: an unknown part could not be read, or may be read wrongly ({}), so this is no judgement of the logs (allow it \
+             with --max-faults 100)",
+            escape_hidden(&fault.file),
+            fault.code
+        ));
+    } else if let Some(fault) = find(hides_call) {
+        complaint::warn(&format!(
+            "{}:{}: a call could not be read, so this is no judgement of the logs (allow it with --max-faults 100)",
+            escape_hidden(&fault.file),
+            fault.line
+        ));
+    } else {
+        complaint::warn(&format!(
             "more than {percent} % of the log could not be read, so this is no judgement of it (allow more with --max-faults)"
-        )),
+        ));
     }
 }
 
-/// Whether more than a share of the places in the logs could not be read, in percent. A file of which an unknown part is
-/// missing counts as all of them.
+/// Whether more than a share of the places in the logs could not be read, in percent. A call that was not read counts as
+/// all of them, and so does an unknown part of a file.
 pub(crate) fn has_too_many_faults(report: &Report, percent: f64) -> bool {
     let faults = report.faults.len() as f64;
     let events = report.files.iter().map(|file| file.events).sum::<u64>() as f64;
-    let is_unknown = report.faults.iter().any(is_of_unknown_extent);
-    let share = if is_unknown { 100.0 } else { 100.0 * faults / (faults + events) };
+    let is_grave = report.faults.iter().any(|fault| is_of_unknown_extent(fault) || hides_call(fault));
+    let share = if is_grave { 100.0 } else { 100.0 * faults / (faults + events) };
     faults > 0.0 && share > percent
 }

@@ -3,7 +3,7 @@
 //! Clients ask a model for tool calls, streamed and not. Each call has a tool name of its own, so that the ledger
 //! identifies it. Some of the calls are forbidden. Afterwards every call that reached a client has a decision, no
 //! forbidden one reached a client, every answered exchange has one record, and sessions still know the events before
-//! the first kill. `LICTOR_KILLS` is the number of kills, 30 by default.
+//! the first kill. `LICTOR_KILLS` is the number of kills, 12 by default.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use crate::serve::RunningGateway;
 use crate::serve::model::model;
 use crate::wait_until;
 
-const KILLS: u64 = 30;
+const KILLS: u64 = 12;
 const CLIENTS: u64 = 6;
 
 const POLICY: &str = r#"
