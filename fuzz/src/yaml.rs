@@ -42,7 +42,7 @@ fn is_plain(json: &Json, depth: usize) -> bool {
             depth < MAX_DEPTH && !object.is_empty() && object.iter().all(is_member)
         }
         Json::String(text) => depth > 0 && is_text(text),
-        Json::Number(Number::Float(_)) => false,
+        Json::Number(Number::Float(_) | Number::Long(_)) => false,
         Json::Null | Json::Bool(_) | Json::Number(_) => depth > 0,
     }
 }

@@ -1,42 +1,27 @@
-//! Dogwood and Lictor: Lictor judges Dogwood's own cases, and Dogwood's engine judges Lictor's exports.
-
-pub mod corpus;
+//! Exports to Dogwood, run by its own engine.
 
 use std::collections::BTreeSet;
 
-use dogwood_language::{Authorizer, Decision, LoweredPolicySet, PolicySchema, ServiceSchema, parse_trace};
-use lictor::event::Event;
-use lictor::judge::Judge;
-use lictor::policy::{FileResolver, Policy};
-use lictor::session::Session;
-use lictor_translate::export::{dogwood, fact_traces};
+use dogwood_language::{Authorizer, Decision, Event, LoweredPolicySet, PolicySchema, ServiceSchema, parse_trace};
 
-use crate::rego::Verdicts;
+use crate::cases::Verdicts;
 
-/// A policy that Lictor and Dogwood's engine judge.
+/// An exported policy for Dogwood's engine.
 #[derive(Debug)]
-pub struct DogwoodComparison {
-    policy: Policy,
-    judge: Judge,
+pub struct DogwoodPolicy {
     service: ServiceSchema,
-    /// The exported policy, and its action schema.
+    /// The policy, and its action schema.
     text: String,
     actions: String,
     /// The property of each statement; the first permits everything.
     statements: Vec<String>,
-    /// The properties that Dogwood cannot express.
-    pub left_out: Vec<String>,
 }
 
-impl DogwoodComparison {
-    /// Parses a policy and exports it to Dogwood. The types of values come from the sample events.
-    pub fn new(text: &str, sample: &[Event]) -> Result<DogwoodComparison, String> {
-        let loaded = Policy::parse(text, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?;
-        let mut judge = Judge::new(&loaded.policy).map_err(|problems| format!("{problems:?}"))?;
-        let traces = fact_traces(&mut judge, [("sample".into(), sample)]);
-        let exported = dogwood::policy(&loaded.policy, &traces);
+impl DogwoodPolicy {
+    /// Reads the files of an exported policy.
+    pub fn new(files: &[(String, String)]) -> Result<DogwoodPolicy, String> {
         let file = |name: &str| {
-            let found = exported.files.iter().find(|(file, _)| file == name);
+            let found = files.iter().find(|(file, _)| file == name);
             found.map(|(_, text)| text.clone()).ok_or_else(|| format!("{name} was not written"))
         };
         let (text, actions) = (file("policy.dw")?, file("actions.cedarschema")?);
@@ -46,8 +31,7 @@ impl DogwoodComparison {
             .map_err(|error| format!("{error:?}"))?;
         let ids = text.lines().filter_map(|line| line.strip_prefix("@id(\"")?.strip_suffix("\")"));
         let statements = std::iter::once("").chain(ids).map(str::to_owned).collect();
-        let left_out = exported.left_out.into_iter().map(|left| left.property).collect();
-        Ok(DogwoodComparison { policy: loaded.policy, judge, service, text, actions, statements, left_out })
+        Ok(DogwoodPolicy { service, text, actions, statements })
     }
 
     /// Returns Dogwood's engine before the first event.
@@ -58,16 +42,18 @@ impl DogwoodComparison {
         Ok(Authorizer::new(lowered))
     }
 
-    /// Returns the events in Dogwood's format, one for each of ours.
-    pub fn requests(&mut self, events: &[Event]) -> Result<Vec<dogwood_language::Event>, String> {
-        let traces = fact_traces(&mut self.judge, [("s".into(), events)]);
-        let trace = traces.first().ok_or("there is no session")?;
-        let log = dogwood::trace(&self.policy, trace)?;
-        parse_trace(&log).map_err(|error| format!("{error:?}\n{log}"))
+    /// Returns the violations that it finds in an exported trace.
+    pub fn judge(&self, input: &str) -> Result<Verdicts, String> {
+        let mut authorizer = self.authorizer()?;
+        let mut verdicts = Verdicts::new();
+        for (place, request) in parse_requests(input)?.iter().enumerate() {
+            verdicts.extend(self.decide(&mut authorizer, request).into_iter().map(|property| (place, property)));
+        }
+        Ok(verdicts)
     }
 
     /// Returns the properties that one event breaks by Dogwood's decision; the event then is part of its history.
-    pub fn decide(&self, authorizer: &mut Authorizer, event: &dogwood_language::Event) -> BTreeSet<String> {
+    fn decide(&self, authorizer: &mut Authorizer, event: &Event) -> BTreeSet<String> {
         let Some(response) = authorizer.is_authorized(event) else { return BTreeSet::new() };
         if response.decision() == Decision::Allow {
             return BTreeSet::new();
@@ -75,27 +61,9 @@ impl DogwoodComparison {
         let broken = response.diagnostics().reason().filter_map(|found| self.statements.get(found.rule_index));
         broken.cloned().collect()
     }
+}
 
-    /// Returns the violations that Dogwood finds in a session.
-    pub fn theirs(&mut self, events: &[Event]) -> Result<Verdicts, String> {
-        let requests = self.requests(events)?;
-        let mut authorizer = self.authorizer()?;
-        let mut verdicts = Verdicts::new();
-        for (place, request) in requests.iter().enumerate() {
-            verdicts.extend(self.decide(&mut authorizer, request).into_iter().map(|property| (place, property)));
-        }
-        Ok(verdicts)
-    }
-
-    /// Returns the violations that Lictor finds in a session, of the properties that Dogwood can express.
-    pub fn ours(&mut self, events: &[Event]) -> Result<Verdicts, String> {
-        let mut session = Session::new(&mut self.judge, "s");
-        let mut verdicts = Verdicts::new();
-        for (place, event) in events.iter().enumerate() {
-            let found = session.observe(&mut self.judge, event).map_err(|error| error.to_string())?;
-            let found = found.into_iter().map(|finding| finding.property.id.to_string());
-            verdicts.extend(found.filter(|id| !self.left_out.contains(id)).map(|id| (place, id)));
-        }
-        Ok(verdicts)
-    }
+/// Parses an exported trace.
+pub fn parse_requests(input: &str) -> Result<Vec<Event>, String> {
+    parse_trace(input).map_err(|error| format!("{error:?}\n{input}"))
 }

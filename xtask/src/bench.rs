@@ -110,7 +110,7 @@ fn commands(name: &str, rest: &[&str]) -> Result<Vec<Command>, String> {
     let mut commands = vec![cargo.command()];
     if name == "data" {
         // The comparison with policy engines is in a separate workspace, like those engines.
-        let peers = ["run", "--profile", "dist", "--manifest-path", "peers/Cargo.toml", "--bin", "decisions"];
+        let peers = ["run", "--profile", "dist", "--manifest-path", "peers/Cargo.toml", "-p", "lictor-decisions"];
         commands.push(Cargo::new(peers).command());
     }
     Ok(commands)

