@@ -17,10 +17,8 @@ impl Judge {
     /// case.
     pub(crate) fn miss(&mut self, state: &mut SessionState, count: u64, next: Option<Time>) -> Violations {
         let mut violations = Violations::default();
-        // The time is known if it is the same before and after, or if the session has no times. A clock that was never
-        // set is at the default time.
-        let told = |time: Option<Time>| time.filter(|time| *time != Time::default());
-        let is_dated = told(state.standing.clock()) == told(next);
+        // The time is known if it is the same before and after, or if the session has no times.
+        let is_dated = state.standing.clock() == next;
         let mut lost: Vec<bool> = match state.lost.take() {
             Some(lost) => lost.into_vec(),
             None => vec![false; self.properties().len()],

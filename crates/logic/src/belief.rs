@@ -24,6 +24,7 @@ use std::sync::Arc;
 use crate::after::After;
 use crate::cache::{Cache, CacheLimits};
 use crate::chance::{Chance, ChanceRange, Choice};
+use crate::clock::Clock;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::monitor::Monitor;
@@ -70,7 +71,7 @@ pub struct Belief {
     state: BeliefState,
     /// Whether the formula is followed by its negation.
     is_negated: bool,
-    clock: Option<Time>,
+    clock: Clock,
 }
 
 /// A binding of values that may be violated, with the risk of it alone. No value stands for every value that was never
@@ -164,7 +165,7 @@ impl BeliefMonitor {
 
     /// Returns the belief before the first position.
     pub fn start(&self) -> Belief {
-        Belief { state: self.initial.clone(), is_negated: self.monitor.compiled.negated, clock: None }
+        Belief { state: self.initial.clone(), is_negated: self.monitor.compiled.negated, clock: Clock::default() }
     }
 
     /// Expires the deadlines before a time. Returns the risk that this violates the formula, and for which bindings.
@@ -215,8 +216,8 @@ impl BeliefMonitor {
         facts: &Facts,
         choices: &[Choice],
     ) -> (ChanceRange, Vec<BindingRisk>) {
-        let time = facts.time.max(belief.clock).unwrap_or_default();
-        belief.clock = Some(time);
+        belief.clock.read(facts.time);
+        let time = belief.clock.now();
         self.expire(&mut belief.state, time);
         let matters = |choice: &&Choice| choice.alternatives().iter().any(|(fact, _)| self.names.contains(&fact.name));
         let choices: Vec<&Choice> = choices.iter().filter(matters).collect();
@@ -251,12 +252,11 @@ impl BeliefMonitor {
     /// as [`step_by_binding`](BeliefMonitor::step_by_binding) does for positions.
     pub fn tick_by_binding(&mut self, belief: &mut Belief, now: Time) -> (ChanceRange, Vec<BindingRisk>) {
         let after = Time(now.0.saturating_add(1));
-        if belief.clock.is_some_and(|clock| clock >= after) {
+        if !belief.clock.tick(after) {
             return (ChanceRange { least: Chance::NEVER, most: Chance::NEVER }, Vec::new());
         }
-        belief.clock = Some(after);
         let before = if belief.is_negated { Some(belief.violated()) } else { None };
-        let (risk, mut bindings) = self.expire(&mut belief.state, after);
+        let (risk, mut bindings) = self.expire(&mut belief.state, belief.clock.now());
         match before {
             Some(before) => (growth(before, belief.violated()), Vec::new()),
             None => {

@@ -89,7 +89,15 @@ fn mask_trace(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witne
     let mut clock: Option<Time> = None;
     for (entry, moment) in trace.iter().take(witness.entries).enumerate() {
         match moment {
-            Moment::Tick(now) => clock = clock.max(Some(Time(now.0.saturating_add(1)))),
+            Moment::Tick(now) => {
+                clock = clock.max(Some(Time(now.0.saturating_add(1))));
+                // It is the first known time.
+                if positions.iter().all(|facts| facts.time.is_none())
+                    && let Some(last) = positions.last_mut()
+                {
+                    last.time = clock;
+                }
+            }
             Moment::Position(facts) => {
                 let step = witness.steps.iter().find(|step| step.entry == entry);
                 let (present, absent) = step.map_or((&[][..], &[][..]), |step| (&step.present[..], &step.absent[..]));
@@ -102,8 +110,8 @@ fn mask_trace(arena: &Arena, formula: Formula, trace: &[Moment], witness: &Witne
             }
         }
     }
-    // Positions after a tick are later than it.
-    if let Some(time) = clock {
+    // Positions after a tick are later than it; a trace that ends has none.
+    if let Some(time) = clock.filter(|_| !witness.at_end) {
         positions.push(Facts { time: Some(time), known: Vec::new(), unknown: atoms });
     }
     positions

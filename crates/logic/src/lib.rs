@@ -37,6 +37,7 @@ mod cells;
 pub mod chance;
 pub mod check;
 mod classes;
+mod clock;
 pub mod comparison;
 mod compile;
 pub mod compile_error;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::facts::Facts;
-use crate::interval::Time;
 use crate::monitor_set::{Conclusion, Entry, MonitorId, MonitorSet};
 use crate::observation::Observation;
 use crate::step_reader::StepReader;
@@ -95,10 +94,8 @@ impl MonitorSet {
     fn miss_one(&mut self, trace_state: &mut TraceState, facts: &Facts, monitors: &[u32]) {
         self.scratch.decided.clear();
         trace_state.positions += 1;
-        if trace_state.clock.is_none() {
-            trace_state.clock = Some(Time::default());
-        }
-        let now = trace_state.clock.unwrap_or_default();
+        trace_state.clock.read(None);
+        let now = trace_state.clock.now();
         let observation = Observation::new();
         let reader = StepReader { observation: &observation, facts: Some(facts), unknown: true, now };
         for &monitor in monitors {

@@ -17,6 +17,7 @@ use crate::arena::Arena;
 use crate::binding_residuals::write_binding_residuals;
 use crate::bindings::Bindings;
 use crate::cache::{self, Cache, CacheLimits, CacheUse};
+use crate::clock::Clock;
 use crate::data::name_bit;
 use crate::facts::Facts;
 use crate::interval::Time;
@@ -193,7 +194,7 @@ impl MonitorSet {
     }
 
     /// Returns a trace that continues from saved states.
-    pub(crate) fn resume(&mut self, states: Vec<MonitorState>, positions: u64, clock: Option<Time>) -> TraceState {
+    pub(crate) fn resume(&mut self, states: Vec<MonitorState>, positions: u64, clock: Clock) -> TraceState {
         let mut trace_state = TraceState::resumed(states, positions, clock);
         self.claim(&mut trace_state);
         (0..trace_state.states.len()).for_each(|index| self.mark_activity(&mut trace_state, index as u32));
@@ -329,9 +330,8 @@ impl MonitorSet {
         self.scratch.decided.clear();
         self.add_missing_states(trace_state);
         let after = Time(now.0.saturating_add(1));
-        if trace_state.clock.is_none_or(|clock| clock < after) {
-            trace_state.clock = Some(after);
-            self.expire(trace_state, after);
+        if trace_state.clock.tick(after) {
+            self.expire(trace_state);
         }
         &self.scratch.decided
     }
@@ -402,7 +402,7 @@ impl MonitorSet {
     /// far as well.
     pub fn residual(&mut self, trace_state: &mut TraceState, id: MonitorId) -> Option<Sentence> {
         self.add_missing_states(trace_state);
-        let now = trace_state.clock.unwrap_or_default();
+        let now = trace_state.clock.now();
         let entry = self.entries.get_mut(id.0 as usize)?.as_mut()?;
         let monitor_state = trace_state.states.get(id.0 as usize)?;
         let (compiled, cache) = (&entry.monitor.compiled, &mut entry.cache);
@@ -466,20 +466,22 @@ impl MonitorSet {
         failing.min().map(<[Option<Value>]>::to_vec)
     }
 
-    /// Returns the next moment at which a tick may change a verdict.
+    /// Returns the next moment at which a tick may change a verdict; none as long as no time is known.
     pub fn deadline(&self, trace_state: &TraceState) -> Option<Time> {
         self.check_owner(trace_state);
         if !trace_state.has_timed() {
             return None;
         }
         let pairs = self.entries.iter().zip(&trace_state.states);
-        pairs.filter_map(|(entry, monitor_state)| find_deadline(entry.as_ref()?, monitor_state)).min()
+        let deadline = pairs.filter_map(|(entry, monitor_state)| find_deadline(entry.as_ref()?, monitor_state)).min();
+        trace_state.clock.to_time(deadline?)
     }
 
     /// Returns the next moment at which a tick may change the verdict of one monitor.
     pub fn deadline_of(&self, trace_state: &TraceState, id: MonitorId) -> Option<Time> {
         self.check_owner(trace_state);
-        find_deadline(self.entry(id)?, trace_state.states.get(id.index())?)
+        let deadline = find_deadline(self.entry(id)?, trace_state.states.get(id.index())?)?;
+        trace_state.clock.to_time(deadline)
     }
 }
 

@@ -33,7 +33,7 @@ impl MonitorSet {
             return true;
         }
         // As in a step: time never goes back.
-        let time = facts.time.max(before.clock).unwrap_or_default();
+        let time = before.clock.peek(facts.time);
         let skeleton = &entry.monitor.compiled.skeleton;
         let point = match monitor_state.extended.as_deref() {
             None if monitor_state.number <= VIOLATED_STATE => return false,

@@ -228,7 +228,7 @@ impl MonitorSet {
             }
         };
         // As in a step: time never goes back.
-        let time = facts.time.max(before.clock).unwrap_or_default();
+        let time = before.clock.peek(facts.time);
         let Entry { monitor, cache, .. } = entry;
         let skeleton = &monitor.compiled.skeleton;
         let point = match extended {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::after::After;
 use crate::bindings::Bindings;
+use crate::clock::Clock;
 use crate::data::{DataStore, SavedDataStore};
 use crate::interval::Time;
 use crate::monitor::Monitor;
@@ -28,6 +29,9 @@ pub struct Snapshot {
     version: u32,
     positions: u64,
     clock: Option<Time>,
+    /// The time that the moments of the states are counted from, if the trace began without a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<Time>,
     /// The hashes of its formulas, in their order; none for a removed one.
     formulas: Vec<Option<Arc<str>>>,
     /// The behavior after a verdict of those monitors whose formula another one has too, by their indexes.
@@ -126,6 +130,10 @@ impl fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 impl Snapshot {
+    fn clock(&self) -> Clock {
+        Clock::restored(self.clock, self.start)
+    }
+
     /// Returns the saved state of the formula at an index; none if it was in its start state.
     fn saved_state(&self, place: usize) -> Option<&SavedMonitorState> {
         self.states.iter().find(|(of, _)| *of as usize == place).map(|(_, monitor_state)| monitor_state)
@@ -166,9 +174,9 @@ impl MonitorSet {
                 }
             }
         }
-        let (positions, clock) = (trace_state.positions, trace_state.clock);
+        let (positions, clock, start) = (trace_state.positions, trace_state.clock.latest(), trace_state.clock.start());
         let after = if self.has_shared_formulas { self.save_after(&formulas) } else { Vec::new() };
-        Snapshot { version: SNAPSHOT_VERSION, positions, clock, formulas, after, states }
+        Snapshot { version: SNAPSHOT_VERSION, positions, clock, start, formulas, after, states }
     }
 
     /// Returns the behavior after a verdict of each monitor whose formula another one has too.
@@ -203,7 +211,7 @@ impl MonitorSet {
             }
             states.push(restore_state(entry, snapshot.saved_state(index))?);
         }
-        Ok(self.resume(states, snapshot.positions, snapshot.clock))
+        Ok(self.resume(states, snapshot.positions, snapshot.clock()))
     }
 
     /// Returns the trace of a snapshot that may have been taken with other monitors. Monitors whose formula is in it
@@ -226,7 +234,7 @@ impl MonitorSet {
                 }
             });
         }
-        Ok((self.resume(states, snapshot.positions, snapshot.clock), begun))
+        Ok((self.resume(states, snapshot.positions, snapshot.clock()), begun))
     }
 
     /// Whether two traces have the same state with a monitor.

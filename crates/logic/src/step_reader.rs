@@ -58,10 +58,10 @@ impl MonitorSet {
         }
         let time = facts.map_or(observation.time, |facts| facts.time);
         trace_state.positions += 1;
-        if time.is_some() || trace_state.clock.is_none() {
-            self.advance_clock(trace_state, time);
+        if (time.is_some() || trace_state.clock.is_unset()) && trace_state.clock.read(time) {
+            self.expire(trace_state);
         }
-        let now = trace_state.clock.unwrap_or_default();
+        let now = trace_state.clock.now();
         match observation.plan() {
             Some(plan) if facts.is_none() && plan.version == self.version => {
                 self.read_prepared(trace_state, observation, plan, now);
@@ -78,7 +78,7 @@ impl MonitorSet {
         if !is_one_fact || !self.whole.is_empty() {
             return false;
         }
-        if trace_state.clock.is_none() || trace_state.states.len() < self.len() || trace_state.has_restless() {
+        if trace_state.clock.is_unset() || trace_state.states.len() < self.len() || trace_state.has_restless() {
             return false;
         }
         let Some([asker]) = self.index.get(observation.name(0).0 as usize).map(Vec::as_slice) else { return false };
@@ -88,18 +88,6 @@ impl MonitorSet {
                 bindings.leaves_value_unchanged(&entry.cache, entry.width, value, 1 << asker.bit)
             }
             _ => false,
-        }
-    }
-
-    fn advance_clock(&mut self, trace_state: &mut TraceState, time: Option<Time>) {
-        let now = match (time, trace_state.clock) {
-            (Some(time), Some(clock)) => time.max(clock),
-            (Some(time), None) => time,
-            (None, clock) => clock.unwrap_or_default(),
-        };
-        if trace_state.clock != Some(now) {
-            trace_state.clock = Some(now);
-            self.expire(trace_state, now);
         }
     }
 
@@ -474,15 +462,16 @@ impl MonitorSet {
         self.scratch.bindings.clear();
     }
 
-    /// Expires the deadlines before a moment.
+    /// Expires the deadlines before the current moment.
     #[inline(never)]
-    pub(crate) fn expire(&mut self, trace_state: &mut TraceState, time: Time) {
+    pub(crate) fn expire(&mut self, trace_state: &mut TraceState) {
+        let now = trace_state.clock.now();
         for group in 0..trace_state.groups() {
             let mut bits = trace_state.timed(group);
             while bits != 0 {
                 let monitor = group as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                self.expire_one(trace_state, monitor, time);
+                self.expire_one(trace_state, monitor, now);
             }
         }
     }

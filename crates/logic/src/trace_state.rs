@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::bindings::Bindings;
+use crate::clock::Clock;
 use crate::data::DataStore;
 use crate::interval::Time;
 use crate::set_identity::SetStamp;
@@ -19,8 +20,7 @@ pub struct TraceState {
     pub(crate) states: Vec<MonitorState>,
     /// Positions read.
     pub(crate) positions: u64,
-    /// No later position is before this moment.
-    pub(crate) clock: Option<Time>,
+    pub(crate) clock: Clock,
     /// The marks of the first 64 monitors. Every position reads them, and few sets have more.
     first_marks: Marks,
     /// The marks of the others, 64 each.
@@ -113,12 +113,12 @@ impl TraceState {
         self.positions
     }
 
-    /// Returns the time of the last position or tick; none before the first.
+    /// Returns the latest time that a position or tick had; none if none had one.
     pub fn clock(&self) -> Option<Time> {
-        self.clock
+        self.clock.latest()
     }
 
-    pub(crate) fn resumed(states: Vec<MonitorState>, positions: u64, clock: Option<Time>) -> TraceState {
+    pub(crate) fn resumed(states: Vec<MonitorState>, positions: u64, clock: Clock) -> TraceState {
         let more_marks = vec![[0; 2]; states.len().div_ceil(64).saturating_sub(1)];
         TraceState { stamp: SetStamp::default(), states, positions, clock, first_marks: [0; 2], more_marks }
     }

@@ -12,7 +12,8 @@ use crate::interval::{Interval, Span, Time};
 
 /// Positions and what comes after them.
 ///
-/// A position without a time is at the time of the one before it, the first at the origin; time never goes back.
+/// A position without a time is at the time of the one before it; time never goes back. Positions before the first
+/// known time are at that time, or at the origin if no position has one.
 #[derive(Clone, Copy, Debug)]
 pub struct Word<'a> {
     /// The positions so far.
@@ -57,13 +58,12 @@ pub(crate) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     pub(crate) fn new(word: &Word<'a>, arena: &Arena, f: Formula) -> Layout<'a> {
-        let mut now = Time::default();
-        let clock = |(index, facts): (usize, &Facts)| {
-            let time = facts.time.unwrap_or(now);
-            now = if index == 0 { time } else { now.max(time) };
+        let mut now = word.positions.iter().find_map(|facts| facts.time).unwrap_or_default();
+        let clock = |facts: &Facts| {
+            now = facts.time.map_or(now, |time| now.max(time));
             now
         };
-        let times: Vec<Time> = word.positions.iter().enumerate().map(clock).collect();
+        let times: Vec<Time> = word.positions.iter().map(clock).collect();
         let seen = times.len();
         let (from, round, period) = match word.ending {
             Ending::Repeats { from, period } if from < seen => {

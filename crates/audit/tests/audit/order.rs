@@ -440,3 +440,35 @@ fn native_events_with_falling_times_are_reported() {
         }
     }
 }
+
+/// Requests and responses of OpenAI state the time of the reply only, so the user's message has none.
+#[test]
+fn untimed_events_count_as_of_first_known_time() {
+    let mut judge = judge(
+        "lictor: 1\nname: t\nproperties:\n  \
+         - {id: soon, formula: 'always (user_message implies eventually[0,30m] assistant_message)'}\n  \
+         - {id: recent, formula: 'always (assistant_message implies once[0,30m] user_message)'}\n",
+    );
+    let exchange = |created: i64, messages: &str| {
+        format!(
+            r#"{{"request":{{"model":"m","messages":[{messages}]}},"response":{{"id":"chatcmpl-{created}","object":"chat.completion","created":{created},"model":"m","choices":[{{"index":0,"finish_reason":"stop","message":{{"role":"assistant","content":"Reply {created}."}}}}]}}}}"#
+        )
+    };
+    let hello = r#"{"role":"user","content":"Hello, where is my order?"}"#;
+    let lines = [exchange(1_777_885_200, hello)];
+    let report = run(&mut judge, &lines, &options(64, 1, 1 << 16));
+    assert_eq!(report.coverage.content.events, 2);
+    assert_eq!(told(&report).matches("Violated").count(), 0, "{}", told(&report));
+    assert!(report.findings.is_empty(), "{}", told(&report));
+    // The bound runs from the first known time on.
+    let late: Vec<String> = [
+        r#"{"session":"s","kind":"user_message","text":"Hello"}"#,
+        r#"{"session":"s","time":"2026-05-04T09:00:00Z","kind":"tool_call","tool":"look","args":{}}"#,
+        r#"{"session":"s","time":"2026-05-04T09:30:01Z","kind":"assistant_message","text":"Hi"}"#,
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let report = run(&mut judge, &late, &options(64, 1, 1 << 16));
+    let broken: Vec<&str> = report.findings.iter().map(|finding| finding.property.id.as_str()).collect();
+    assert_eq!(broken, ["soon", "recent"]);
+}

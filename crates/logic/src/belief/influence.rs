@@ -8,6 +8,7 @@ use super::distribution::{Broken, Distribution, PointStepper, WeightedPoint};
 use super::letters::{WeightedLetter, weigh_letters};
 use super::{BeliefMonitor, BeliefState};
 use crate::chance::{Choice, ONE, multiply};
+use crate::clock::Clock;
 use crate::facts::{Fact, Facts};
 use crate::interval::Time;
 
@@ -125,10 +126,10 @@ impl BeliefMonitor {
     }
 
     fn read_positions(&self, trace: &[(Facts, Vec<Choice>)]) -> Vec<ReadPosition> {
-        let mut clock = None;
+        let mut clock = Clock::default();
         let mut positions = Vec::with_capacity(trace.len());
         for (facts, choices) in trace {
-            clock = facts.time.max(clock);
+            clock.read(facts.time);
             let all: Vec<&Choice> = choices.iter().collect();
             let mut forced = Vec::new();
             for (choice, doubtful) in choices.iter().enumerate() {
@@ -143,7 +144,7 @@ impl BeliefMonitor {
                 }
             }
             let letters = weigh_letters(&self.monitor, facts, &all, &[]);
-            positions.push(ReadPosition { time: clock.unwrap_or_default(), letters, forced });
+            positions.push(ReadPosition { time: clock.now(), letters, forced });
         }
         positions
     }

@@ -21,7 +21,7 @@ impl BeliefMonitor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find_relevant(&mut self, belief: &Belief, facts: &Facts, open: &[Fact]) -> Vec<bool> {
-        let time = facts.time.max(belief.clock).unwrap_or_default();
+        let time = belief.clock.peek(facts.time);
         let mut state = belief.state.clone();
         self.expire(&mut state, time);
         let (monitor, cache) = (&self.monitor, &mut self.cache);

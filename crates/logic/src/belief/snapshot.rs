@@ -14,6 +14,7 @@ use super::distribution::{Broken, Distribution, MAX_POINTS, PointTable, Weighted
 use super::groups::GroupId;
 use super::{Belief, BeliefMonitor, BeliefState};
 use crate::chance::ONE;
+use crate::clock::Clock;
 use crate::interval::Time;
 use crate::snapshot::{SavedAfter, SnapshotError};
 use crate::state::{Point, PortableResidual};
@@ -30,6 +31,8 @@ pub struct BeliefSnapshot {
     formula: Arc<str>,
     after: SavedAfter,
     clock: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<Time>,
     /// Each distribution once, sorted.
     distributions: Vec<SavedDistribution>,
     state: SavedBeliefState,
@@ -111,7 +114,8 @@ impl BeliefMonitor {
             version: BELIEF_VERSION,
             formula: Arc::clone(self.monitor.formula_hash()),
             after: self.monitor.after.into(),
-            clock: belief.clock,
+            clock: belief.clock.latest(),
+            start: belief.clock.start(),
             distributions,
             state,
         }
@@ -133,7 +137,10 @@ impl BeliefMonitor {
             )));
         }
         match self.load_state(snapshot) {
-            Some(state) => Ok(Belief { state, clock: snapshot.clock, ..self.start() }),
+            Some(state) => {
+                let clock = Clock::restored(snapshot.clock, snapshot.start);
+                Ok(Belief { state, clock, ..self.start() })
+            }
             None => Err(SnapshotError::new(format!(
                 "the belief of `{}` is damaged: its states are not valid",
                 self.monitor.text()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Moment;
 use crate::arena::Arena;
 use crate::cache::{Cache, CacheLimits};
+use crate::clock::Clock;
 use crate::facts::Facts;
 use crate::interval::Time;
 use crate::letter::read_letter;
@@ -78,7 +79,7 @@ pub(super) struct BindingEngine {
 #[derive(Clone)]
 pub(super) struct BindingState {
     point: Point,
-    clock: Option<Time>,
+    clock: Clock,
 }
 
 impl BindingEngine {
@@ -136,13 +137,10 @@ impl BindingEngine {
         decides(verdict).then_some((verdict, trace.len()))
     }
 
-    /// Lets time pass up to a moment.
-    fn advance(&mut self, place: &mut BindingState, now: Time) {
-        if place.clock != Some(now) {
-            place.clock = Some(now);
-            if let Some(point) = self.cache.expire(&self.monitor.compiled.skeleton, &place.point, now) {
-                place.point = point;
-            }
+    /// Expires the deadlines before the current moment.
+    fn expire(&mut self, place: &mut BindingState) {
+        if let Some(point) = self.cache.expire(&self.monitor.compiled.skeleton, &place.point, place.clock.now()) {
+            place.point = point;
         }
     }
 }
@@ -161,7 +159,7 @@ impl WitnessEngine for BindingEngine {
     }
 
     fn start(&mut self) -> BindingState {
-        BindingState { point: self.start.clone(), clock: None }
+        BindingState { point: self.start.clone(), clock: Clock::default() }
     }
 
     fn prepare(&mut self, facts: &Facts) -> Self::Input {
@@ -169,15 +167,17 @@ impl WitnessEngine for BindingEngine {
     }
 
     fn step(&mut self, place: &mut BindingState, (bits, unknown): &mut LetterBits, time: Option<Time>) {
-        let now = time.into_iter().chain(place.clock).max().unwrap_or_default();
-        self.advance(place, now);
+        if place.clock.read(time) {
+            self.expire(place);
+        }
+        let now = place.clock.now();
         place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, *bits, *unknown, now);
     }
 
     fn tick(&mut self, place: &mut BindingState, now: Time) {
         let after = Time(now.0.saturating_add(1));
-        if place.clock.is_none_or(|clock| clock < after) {
-            self.advance(place, after);
+        if place.clock.tick(after) {
+            self.expire(place);
         }
     }
 
@@ -198,7 +198,7 @@ impl WitnessEngine for BindingEngine {
 
     fn residual(&mut self, place: &mut BindingState) -> Option<Sentence> {
         let mut arena = Arena::new();
-        let now = place.clock.unwrap_or_default();
+        let now = place.clock.now();
         let compiled = &self.monitor.compiled;
         let formula = residual_formula(compiled, &mut self.cache, &mut arena, &place.point, &self.binding, now);
         Some(Sentence { arena, formula })

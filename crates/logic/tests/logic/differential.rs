@@ -27,7 +27,7 @@ use lictor_logic::{
 
 use crate::support::claim::{Claim, Effort, Engine, collect_claims, disprove};
 use crate::support::engine::{configurations, limited_resolutions};
-use crate::support::oracle::Oracle;
+use crate::support::oracle::{Oracle, Prefix};
 use crate::support::random::Random;
 use crate::support::size::{cases, pairs};
 use crate::support::trace::Entry;
@@ -206,25 +206,28 @@ fn residual_decides_continuations_like_the_formula() {
             let id = monitors.add(monitor);
             let mut trace_state = monitors.start();
             let mut random = Random::new(number);
-            let mut seen: Vec<Facts> = Vec::new();
+            let mut seen = Prefix::default();
             for entry in &pair.trace {
                 match entry {
                     Entry::Position(facts) => {
                         monitors.step(&mut trace_state, facts);
-                        seen.push(facts.clone());
                     }
                     Entry::Tick(now) => {
                         monitors.tick(&mut trace_state, *now);
                     }
                 }
+                seen.push(entry);
                 for delay in [0, 1, 2, 3].into_iter().take(if fragment == Fragment::Timed { 4 } else { 1 }) {
                     // Time passes until the rest begins.
                     let mut later = trace_state.clone();
                     let now = later.clock().unwrap_or_default().plus(Span::from_seconds(delay));
+                    let mut seen = seen.clone();
                     if delay > 0 {
                         monitors.tick(&mut later, Time(now.0 - 1));
+                        seen.push(&Entry::Tick(Time(now.0 - 1)));
                     }
-                    check_residual(fragment, &pair, (&mut monitors, &mut later, id), (&seen, now), &mut random);
+                    let seen = (&seen.positions[..], now);
+                    check_residual(fragment, &pair, (&mut monitors, &mut later, id), seen, &mut random);
                 }
             }
         }
@@ -337,6 +340,12 @@ fn lasso_value_is_independent_of_unrolling() {
                 if let Entry::Position(facts) = entry {
                     positions.push(facts);
                 }
+            }
+            // Repeated, a position without a time would be at the time of another one.
+            let mut now = positions.iter().find_map(|facts| facts.time);
+            for facts in &mut positions {
+                now = now.max(facts.time);
+                facts.time = now;
             }
             for from in 0..positions.len() {
                 let last = positions.iter().filter_map(|facts| facts.time).max().unwrap_or_default();

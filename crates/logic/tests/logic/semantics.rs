@@ -291,7 +291,14 @@ fn position_without_time_inherits_previous_time() {
     check("F[0,2s] p", "@5s; ; @8s p", "fft");
     check("F[0,3s] p", "@5s; ; @8s p", "ttt");
     check("F[0,2s] p", "; @2s p", "tt");
-    check("F[0,2s] p", "; @3s p", "ft");
+    check("F[0,2s] p", "; @3s; @6s p", "fft");
+}
+
+#[test]
+fn positions_before_first_known_time_are_at_it() {
+    check("F[0,2s] p", "; ; @1000000s p", "ttt");
+    check("F[0,2s] p", "; @1000000s; @1000003s p", "fft");
+    check("O[0,2s] p", "p; @1000000s; @1000002s; @1000003s", "tttf");
 }
 
 #[test]

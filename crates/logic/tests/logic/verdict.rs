@@ -294,7 +294,7 @@ fn witness_names_only_deciding_positions() {
         ("G(a -> O b)", &["c", "", "a"], false, "1:!b 2:!b 3:a,!b"),
         ("G(a -> F b)", &["b", "a", "", ""], true, "2:a,!b 3:!b 4:!b"),
         ("F a", &["", "a"], false, "2:a"),
-        ("G(a -> F[0,5s] b)", &["a", "", "tick 9"], false, "1:a,!b 2:!b"),
+        ("G(a -> F[0,5s] b)", &["@1s a", "", "tick 9"], false, "1:a,!b 2:!b"),
     ] {
         let (witness, checked) = witness(formula, trace, at_end);
         assert_eq!(describe(&witness), expected, "{formula}");

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use lictor_logic::{Arena, Fact, Formula, Node, Term, Time, Value};
+use lictor_logic::{Arena, Fact, Formula, Node, Term, Value};
 
 use super::mfotl::collect_numbers;
 use super::{ExportedPolicy, FactTrace, Inexpressible, split_safety, to_file_name};
@@ -189,9 +189,7 @@ fn write_action_schema(shapes: &FactRecords) -> String {
 /// Returns the log of a session: one request for each event.
 fn write_log(trace: &FactTrace, shapes: &FactRecords) -> Result<String, String> {
     let mut text = String::new();
-    let mut now = Time(0);
-    for (time, facts) in &trace.events {
-        now = time.unwrap_or(now).max(now);
+    for (now, facts) in trace.dated_events() {
         if now.0 % 1_000_000_000 != 0 {
             return Err("an event has a fraction of a second; Dogwood supports whole seconds only".to_owned());
         }

@@ -17,6 +17,18 @@ pub struct FactTrace {
     pub unknown: usize,
 }
 
+impl FactTrace {
+    /// Returns the time and the facts of each event. An event without a time is at the time of the one before it; events
+    /// before the first known time are at that time, or at the origin if there is none.
+    pub(super) fn dated_events(&self) -> impl Iterator<Item = (Time, &[Fact])> {
+        let first = self.events.iter().find_map(|(time, _)| *time).unwrap_or_default();
+        self.events.iter().scan(first, |now, (time, facts)| {
+            *now = time.map_or(*now, |time| time.max(*now));
+            Some((*now, facts.as_slice()))
+        })
+    }
+}
+
 /// Returns the facts of sessions, each given with its events.
 pub fn fact_traces<'e>(judge: &mut Judge, sessions: impl IntoIterator<Item = (Text, &'e [Event])>) -> Vec<FactTrace> {
     let trace = |(session, events): (Text, &'e [Event])| {

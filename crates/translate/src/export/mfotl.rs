@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use lictor_logic::{
     Aggregate, AggregateKind, Arena, Binary, Comparison, Fact, Formula, Interval, Measure, Node, Quantifier, Span,
-    Term, Time, Unary, Value,
+    Term, Unary, Value,
 };
 
 use super::{ExportedPolicy, FactTrace, Inexpressible, SafetyProperty, free_variables, split_safety, to_file_name};
@@ -343,9 +343,7 @@ fn write_constant(value: &Value) -> String {
 
 fn write_log(trace: &FactTrace, signature: &Signature) -> String {
     let mut text = String::new();
-    let mut now = Time(0);
-    for (time, facts) in &trace.events {
-        now = time.unwrap_or(now).max(now);
+    for (now, facts) in trace.dated_events() {
         let _ = write!(text, "@{}", now.0.div_euclid(1_000_000_000));
         for fact in facts {
             let _ = write!(text, " {}({})", to_predicate_name(&fact.name), write_values(fact, signature));

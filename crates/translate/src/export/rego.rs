@@ -34,8 +34,15 @@ length := count(input.events)
 # Every value there is, and one for all that were never seen.
 domain := {value | some event in input.events; some fact in event.facts; some value in fact.values} | constants | unseen
 
+known_times := [event.time | some event in input.events; event.time != null]
+
+# Events before the first known time are at that time.
+start := known_times[0] if count(known_times) > 0
+
+start := 0 if count(known_times) == 0
+
 # An event without a time is at the time of the one before it.
-clock(i) := max(array.concat([0], [event.time | some j in numbers.range(0, i); event := input.events[j]; event.time != null]))
+clock(i) := max(array.concat([start], [event.time | some j in numbers.range(0, i); event := input.events[j]; event.time != null]))
 
 age(i, j) := clock(i) - clock(j)
 

@@ -200,7 +200,7 @@ fn belief_is_sum_over_all_worlds() {
     let (mut compared, mut doubtful, mut late_risks) = (0, 0, 0);
     for fragment in [Fragment::Mixed, Fragment::Steps, Fragment::Timed, Fragment::Unknown] {
         for after in [After::Latch, After::Each, After::Reset] {
-            let (more, open, late) = belief_is_sum_over_worlds(fragment, after, cases(800));
+            let (more, open, late) = belief_is_sum_over_worlds(fragment, after, cases(900));
             (compared, doubtful, late_risks) = (compared + more, doubtful + open, late_risks + late);
         }
     }

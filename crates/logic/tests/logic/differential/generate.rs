@@ -238,8 +238,10 @@ impl Generator {
             Fragment::Everything => 2,
             _ => 0,
         };
+        // In some traces positions have no time, the first ones above all; the first known time is far from the origin.
+        let untimed = if self.fragment.is_timed() && self.one_in(5) { 1 + self.random.below(3) } else { 0 };
         let mut trace = Vec::new();
-        for _ in 0..self.random.below(6) {
+        for place in 0..self.random.below(6) {
             let mut facts = self.facts();
             for name in NAMES.iter().take(self.atoms) {
                 if unknown > 0 && self.one_in(4) {
@@ -250,8 +252,9 @@ impl Generator {
                 }
             }
             if self.fragment.is_timed() {
-                now += 2 * self.random.below(3) as i64;
-                facts.time = Some(Time::from_seconds(now));
+                now += if place == untimed && untimed > 0 { 100 } else { 2 * self.random.below(3) as i64 };
+                let is_known = untimed == 0 || place >= untimed && !self.one_in(4);
+                facts.time = is_known.then_some(Time::from_seconds(now));
             }
             trace.push(Entry::Position(facts));
             if self.fragment.is_timed() && self.one_in(4) {

@@ -34,8 +34,21 @@ pub(crate) struct Prefix {
 impl Prefix {
     pub(crate) fn push(&mut self, entry: &Entry) {
         match entry {
-            Entry::Position(facts) => self.positions.push(facts.clone()),
-            Entry::Tick(time) => self.after = self.after.max(Some(*time)),
+            Entry::Position(facts) => {
+                // A position without a time is at the time of what is before it, also of a tick.
+                let after = self.after.filter(|_| facts.time.is_none()).map(|time| Time(time.0 + 1));
+                let is_first = after > self.positions.iter().filter_map(|facts| facts.time).max();
+                self.positions.push(Facts { time: facts.time.or(after.filter(|_| is_first)), ..facts.clone() });
+            }
+            Entry::Tick(time) => {
+                self.after = self.after.max(Some(*time));
+                // It is the first known time.
+                if self.positions.iter().all(|facts| facts.time.is_none())
+                    && let Some(last) = self.positions.last_mut()
+                {
+                    last.time = Some(Time(time.0 + 1));
+                }
+            }
         }
     }
 
@@ -109,6 +122,8 @@ impl<'a> Oracle<'a> {
             let times = prefix.positions.iter().filter_map(|facts| facts.time);
             delays.extend(times.map(|time| time.plus(*bound).since(prefix.last_time())));
         }
+        // A position without a time after a tick is a nanosecond later, and a period so short would take years to write out.
+        delays.retain(|delay| delay.0 == 0 || delay.0 >= 500_000_000);
         delays.sort_unstable();
         delays.dedup();
         delays
