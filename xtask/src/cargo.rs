@@ -51,7 +51,12 @@ impl Cargo {
 
     /// Makes a call that runs tests, and counts them.
     pub(crate) fn run_tests(&self) -> Result<Counts, String> {
-        let result = transcript::run(&mut self.command());
+        self.run_tests_and(|| ())
+    }
+
+    /// Makes a call that runs tests like [`run_tests`](Cargo::run_tests), and calls a function once they are compiled.
+    pub(crate) fn run_tests_and(&self, when_compiled: impl FnOnce() + Send) -> Result<Counts, String> {
+        let result = transcript::run(&mut self.command(), when_compiled);
         result.map(|(_, counts)| counts).map_err(|error| format!("could not start `{self}`: {error}"))
     }
 

@@ -1,6 +1,7 @@
-//! Work that later steps of a long command need, begun at its start, at the lowest priority.
+//! Work that later steps of a long command need, begun before them, at the lowest priority.
 //!
-//! Tests wait for sockets, disks and single threads; packages of Python are installed meanwhile.
+//! Tests wait for sockets, disks and single threads. Meanwhile packages of Python are installed, and programs of later steps
+//! are compiled.
 //!
 //! INVARIANT: nothing depends on it. What is missing or failed here is done, and reported, by the step that needs it.
 

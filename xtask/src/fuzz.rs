@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::cargo::{Cargo, root, target};
 use crate::counters;
+use crate::early;
 use crate::fuzz_log::FuzzLog;
 use crate::step::Outcome;
 
@@ -120,6 +121,13 @@ fn build_call() -> Result<Cargo, String> {
     // One target folder for both workspaces, so that they share compiled code.
     let call = Cargo::new(["build", "--manifest-path", "fuzz/Cargo.toml"]);
     counters::count(call.variable("CARGO_TARGET_DIR", &target().to_string_lossy()))
+}
+
+/// Compiles the targets in advance, quietly.
+pub(crate) fn prepare() {
+    if let (None, Ok(call)) = (find_obstacle(), build_call()) {
+        early::run_quietly(&call.command());
+    }
 }
 
 /// Why nothing can be fuzzed on this machine; none if it can.

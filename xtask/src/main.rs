@@ -170,7 +170,10 @@ fn test() -> bool {
     }
     tally.cargo("lints", Cargo::new(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     // The output of passing tests is needed, since a skipped test prints its reason.
-    tally.tests("tests", Cargo::new(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]));
+    let tests = Cargo::new(["test", "--workspace", "--no-fail-fast", "--", "--show-output"]);
+    // One target folder: two calls of cargo compile in turn, so this begins once the tests are compiled.
+    let compile_ahead = || drop(Early::begin(prepare_programs));
+    tally.step(&format!("tests: {tests}"), || tests.run_tests_and(compile_ahead).map(Outcome::Tested));
     tally.step("other engines: cargo xtask peers", peers::test);
     tally.cargo(
         "reference pages",
@@ -183,6 +186,12 @@ fn test() -> bool {
     });
     tally.step("fuzz targets: cargo xtask fuzz", || fuzz::run(fuzz::SECONDS, &[]));
     tally.finish()
+}
+
+/// Compiles what the steps after the tests run.
+fn prepare_programs() {
+    peers::prepare();
+    fuzz::prepare();
 }
 
 /// Prints how hard pages are to read: the named ones, or those that people read first.

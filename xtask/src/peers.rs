@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 
 use crate::cargo::{Cargo, target};
+use crate::early;
 use crate::step::Outcome;
 
 /// The variable that names the folder of what was written.
@@ -36,6 +37,11 @@ pub(crate) fn test() -> Result<Outcome, String> {
     }
     compiled?;
     call(&cases, &["--no-fail-fast", "--", "--show-output"]).run_tests().map(Outcome::Tested)
+}
+
+/// Compiles the other engines in advance, quietly.
+pub(crate) fn prepare() {
+    early::run_quietly(&call(&target().join("peers"), &["--no-run"]).command());
 }
 
 fn start(writer: &str, cases: &Path) -> std::io::Result<Child> {

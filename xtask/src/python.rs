@@ -30,7 +30,7 @@ pub(crate) fn test(binary: Binary, variables: &[(&str, &str)]) -> Result<Outcome
     // The tests need one processor.
     let (tested, checked) = std::thread::scope(|scope| {
         let checks = scope.spawn(|| fresh(&python, &wheel).and_then(|()| check_types(&python)));
-        (transcript::run(&mut pytest), checks.join())
+        (transcript::run(&mut pytest, || ()), checks.join())
     });
     print!("{}", checked.map_err(|_| "the checks of types panicked")??);
     let (_, counts) = tested.map_err(|error| format!("could not start pytest: {error}"))?;

@@ -29,8 +29,9 @@ pub(crate) struct Counts {
 
 /// Runs a command that runs tests, shows its output, and counts the tests.
 ///
-/// If the command fails although no test did, that counts as one failure, for example a compile error.
-pub(crate) fn run(command: &mut Command) -> io::Result<(ExitStatus, Counts)> {
+/// If the command fails although no test did, that counts as one failure, for example a compile error. `when_compiled` is
+/// called when cargo names the first file whose tests run: by then it has compiled all of them.
+pub(crate) fn run(command: &mut Command, when_compiled: impl FnOnce() + Send) -> io::Result<(ExitStatus, Counts)> {
     if io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }
@@ -40,9 +41,14 @@ pub(crate) fn run(command: &mut Command) -> io::Result<(ExitStatus, Counts)> {
     let locked = || transcript.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let mut when_compiled = Some(when_compiled);
             each_line(errors, |line| {
                 eprintln!("{line}");
-                locked().read_errors(line);
+                if locked().read_errors(line)
+                    && let Some(call) = when_compiled.take()
+                {
+                    call();
+                }
             });
         });
         each_line(output, |line| {
@@ -125,15 +131,18 @@ impl Transcript {
     }
 
     /// Reads a line of standard error, where cargo names the file whose tests run next. Some tests write there
-    /// directly, not through their harness, so that a person sees it at once.
-    fn read_errors(&mut self, line: &str) {
+    /// directly, not through their harness, so that a person sees it at once. Whether a file was named.
+    fn read_errors(&mut self, line: &str) -> bool {
         let line = line.trim_start();
         if let Some(file) = line.strip_prefix("Running ") {
             file.split(" (").next().unwrap_or(file).clone_into(&mut self.file);
-        } else if let Some(reason) = line.strip_prefix(MARK) {
+            return true;
+        }
+        if let Some(reason) = line.strip_prefix(MARK) {
             self.counts.skipped.push(Skip { name: format!("a test of {}", self.file), reason: reason.to_owned() });
             self.counted_twice += 1;
         }
+        false
     }
 
     /// Reads a line of `pytest -rs`: `SKIPPED [1] tests/test_a.py:147: reason`, or `8 passed, 1 skipped in 2.5s`.
@@ -225,8 +234,8 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     #[test]
     fn skip_on_standard_error_names_its_file() {
         let mut transcript = read("test result: ok. 3 passed; 0 failed").1;
-        transcript.read_errors("     Running tests/serve/main.rs (target/debug/deps/serve-1)");
-        transcript.read_errors("SKIPPED: no server");
+        assert!(transcript.read_errors("     Running tests/serve/main.rs (target/debug/deps/serve-1)"));
+        assert!(!transcript.read_errors("SKIPPED: no server"));
         let expected = vec![skip("a test of tests/serve/main.rs", "no server")];
         assert_eq!(transcript.into_counts(), Counts { passed: 2, failed: 0, skipped: expected });
     }
