@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod audio;
 mod beside;
 mod calls;
 mod canonical;
