@@ -17,7 +17,7 @@ use crate::refusal::WireRefusal;
 use crate::request_parts::RequestBody;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};
-use file::{FileContent, read_file};
+pub(crate) use file::{FileContent, read_file};
 pub(crate) use keys::is_name;
 use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS};
 

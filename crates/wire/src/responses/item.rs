@@ -91,6 +91,12 @@ pub(super) fn is_reasoning(item_type: &str) -> bool {
     matches!(item_type, "reasoning" | "compaction" | "compaction_summary")
 }
 
+/// Whether a part belongs to reasoning.
+pub(super) fn is_thought(part: &Json) -> bool {
+    let is_empty = |key: &str| part.get(key).is_none_or(|value| value.is_null() || value.as_str() == Some(""));
+    matches!(part.text("type"), Some("reasoning_text" | "summary_text")) && is_empty("refusal")
+}
+
 /// Returns the members with content that items of a type have.
 fn content_members(item_type: &str) -> &'static [&'static str] {
     match item_type {
@@ -152,10 +158,9 @@ pub(super) fn check_members(item: &Json) -> Result<(), WireRefusal> {
     let item_type = item.text("type").unwrap_or_default();
     let own = content_members(item_type);
     let mut parts = own.iter().filter_map(|key| item.get(key)?.as_array()).flatten();
-    let is_said = |part: &Json| matches!(part.text("type"), Some("output_text" | "refusal"));
     // A client may collect each part that a message can have.
-    if is_reasoning(item_type) && parts.any(is_said) {
-        return Err(WireRefusal::new("wire.shape", "reasoning has the part of a message"));
+    if is_reasoning(item_type) && parts.any(|part| !is_thought(part)) {
+        return Err(WireRefusal::new("wire.shape", "reasoning has the part of another item"));
     }
     let is_empty = |value: &Json| value.is_null() || value.as_str() == Some("") || value.as_array() == Some(&[]);
     let has = |key: &&&str| item.get(key).is_some_and(|value| !is_empty(value));

@@ -6,6 +6,7 @@ use lictor_json::{Json, JsonEdit, JsonPath, json_path};
 
 use super::item::{check_reply_item, read_item};
 use super::replacement::{message_item, refusal_part, text_part};
+use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
@@ -20,6 +21,9 @@ pub(super) fn read_segments(body: &Json) -> Result<Vec<Segment>, WireRefusal> {
     for (place, item) in output.iter().enumerate() {
         check_reply_item(item)?;
         segments.extend(read_item(item, &json_path!["output", place])?);
+    }
+    if !segments.is_empty() {
+        segments.extend(QuotedTexts::of_error(body).into_segment());
     }
     segments.extend(read_end(body).into_iter().map(Segment::without_place));
     Ok(segments)

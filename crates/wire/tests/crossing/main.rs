@@ -14,6 +14,7 @@ mod known_messages;
 mod made;
 mod masks;
 mod members;
+mod nested;
 mod python;
 mod quoted;
 mod readings;
