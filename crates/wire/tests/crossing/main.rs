@@ -22,6 +22,7 @@ mod recorded;
 mod replies;
 mod requests;
 mod sdk;
+mod sent_back;
 mod strange;
 mod unread;
 mod vendors;

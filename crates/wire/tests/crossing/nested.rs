@@ -325,3 +325,26 @@ fn foreign_part_of_reasoning_is_refused() {
         assert!(!driven.text().contains(FORBIDDEN), "{unknown}");
     }
 }
+
+#[test]
+fn tools_that_vendor_found_are_an_event() {
+    let tool = r#"{"type":"function","name":"f","description":"run drop_table","parameters":{}}"#;
+    for kind in ["tool_search_output", "additional_tools"] {
+        let body = format!(
+            r#"{{"id":"r","output":[{{"type":"{kind}","id":"t","call_id":"c","execution":"server","tools":[{tool}]}}]}}"#
+        );
+        let deny = |event: &Event| match event.kind == Kind::ToolDefinitions && has_forbidden(event) {
+            true => Ruling::Deny { text: "no".into() },
+            false => Ruling::Forward,
+        };
+        for sent in crossed(Api::Responses, &body, deny).into_iter().flatten() {
+            assert!(!sent.contains(FORBIDDEN), "{sent}");
+        }
+        for sent in crossed(Api::Responses, &body, |_| Ruling::Forward) {
+            assert!(sent.is_some_and(|sent| sent.contains(FORBIDDEN)), "{kind}");
+        }
+        let reply = Reply::read(Api::Responses, body.as_bytes()).unwrap();
+        let sent = reply.settle(&[]).unwrap().sent;
+        assert_eq!(sent, forward(Api::Responses, &stream_of(Api::Responses, &json::parse_str(&body).unwrap())).sent);
+    }
+}
