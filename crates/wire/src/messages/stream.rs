@@ -223,7 +223,7 @@ impl MessageStream {
             }
             // Citations may quote text that is masked.
             ("citations_delta", BlockKind::Text(unit)) => content.waits_for.extend(units.holds_back().then_some(unit)),
-            ("input_json_delta", BlockKind::Call { unit, .. }) => {
+            ("input_json_delta", BlockKind::Call { unit, .. }) if block.joined.is_call() => {
                 read_text(delta, "partial_json", "a piece of a call")?;
                 content.waits_for.push(unit);
             }

@@ -15,6 +15,7 @@ mod made;
 mod masks;
 mod members;
 mod nested;
+mod pieces;
 mod python;
 mod quoted;
 mod readings;
