@@ -13,10 +13,10 @@ use std::collections::HashSet;
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
 
 use crate::known::fold_case;
+use crate::name::is_name;
 use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
-use crate::unread::is_name;
 use field_type::{FieldType, describe};
 use sealed::is_call_type;
 

@@ -4,11 +4,12 @@
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Text, join_path, json_path};
 
+use crate::name::is_name;
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Edits, Segment};
-use crate::unread::{FileContent, is_name, is_named, read_file};
+use crate::unread::{FileContent, is_named, read_file};
 
 /// The member of an event that marks texts beside the content.
 pub(crate) const QUOTED: &str = "quoted";

@@ -16,12 +16,12 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
 
 use crate::known::{fold_case, is_thinking};
+use crate::name::is_name;
 use crate::refusal::WireRefusal;
 use crate::request_parts::RequestBody;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};
 pub(crate) use file::{FileContent, read_file};
-pub(crate) use keys::is_name;
 use keys::{BODY_KEYS, CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THOUGHT_KEYS};
 use thinking::{is_models_entry, thought_keys};
 

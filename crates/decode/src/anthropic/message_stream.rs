@@ -119,8 +119,7 @@ impl Block {
         self.is_whole = true;
     }
 
-    /// Whether it is a call, the arguments of which come in pieces.
-    pub fn is_call(&self) -> bool {
+    fn is_call(&self) -> bool {
         self.start.get("type").and_then(Json::as_str).is_some_and(|name| name.ends_with("tool_use"))
     }
 

@@ -5,8 +5,8 @@ use lictor_json::{Json, JsonStep};
 
 use super::Check;
 use crate::known::fold_case;
+use crate::name::is_name;
 use crate::refusal::WireRefusal;
-use crate::unread::is_name;
 
 /// The members that hold calls, as readers compare them that ignore case and separators.
 const CALL_KEYS: [&str; 8] =

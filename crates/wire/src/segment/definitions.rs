@@ -3,7 +3,7 @@
 
 use lictor_json::{Json, JsonPath, JsonStep, Object, join_path};
 
-use crate::unread::is_name;
+use crate::name::is_name;
 
 /// The members of a definition: what the tool is called, what it does, what it takes, and how its server is reached.
 const DEFINITION_KEYS: [&str; 15] = [

@@ -5,7 +5,7 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use lictor_json::Text;
 
-use super::keys::is_name;
+use crate::name::is_name;
 
 /// What a string under a key of files is.
 pub(crate) enum FileContent {

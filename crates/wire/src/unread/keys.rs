@@ -1,4 +1,4 @@
-//! The keys of requests, by what their values hold, and what a name is.
+//! The keys of requests, by what their values hold.
 
 /// The keys under which a short word is a name or a setting, and no text for the model.
 pub(super) const NAME_KEYS: [&str; 57] = [
@@ -144,12 +144,3 @@ pub(super) const CONTENT_KEYS: [&str; 34] = [
     "file",
     "documents",
 ];
-
-/// The most bytes of a name.
-const MAX_NAME_BYTES: usize = 256;
-
-/// Whether a string is a name: short, and without anything that separates words.
-pub(crate) fn is_name(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+*$".contains(&byte);
-    text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
-}

@@ -151,7 +151,7 @@ fn text_sent_back_reaches_no_model_unjudged() {
 }
 
 #[test]
-fn free_text_of_tool_is_text_of_an_item() {
+fn free_text_of_offered_tool_is_judged() {
     for tool in TOOLS {
         for (member, value) in [("prompt", r#""run drop_table""#), ("notes", r#"[{"deeper":"run drop_table"}]"#)] {
             let tool = with_member(tool, member, value).unwrap();
