@@ -5,16 +5,20 @@
 //! fields that no documentation has. So a client gets the members of the interface's table, in the types of the table,
 //! and what Lictor judged is what every client reads. The tables are data, under `fields/`.
 
+mod field_type;
+mod sealed;
+
 use std::collections::HashSet;
-use std::fmt;
 
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
 
 use crate::known::fold_case;
+use crate::name::is_name;
 use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
-use crate::unread::is_name;
+use field_type::{FieldType, describe};
+use sealed::is_call_type;
 
 /// How many different stripped fields are remembered by name, and how much of a name.
 const MAX_NAMES: usize = 32;
@@ -33,53 +37,9 @@ pub enum UnknownFields {
     Refuse,
 }
 
-/// The words of enumerations, by the name of their type. The first one takes the place of a word that is not known.
-const ENUMERATIONS: [(&str, &[&str]); 2] = [
-    (
-        "finish",
-        &[
-            "stop",
-            "length",
-            "tool_calls",
-            "function_call",
-            "content_filter",
-            "error",
-            "model_length",
-            "end_turn",
-            "max_tokens",
-            "stop_sequence",
-            "tool_use",
-            "eos",
-            "eos_token",
-            "abort",
-            "cancelled",
-            "safety",
-            "sensitive",
-            "network_error",
-            "repetition",
-            "insufficient_system_resource",
-            "malformed_function_call",
-            "refusal",
-        ],
-    ),
-    (
-        "stop",
-        &[
-            "end_turn",
-            "max_tokens",
-            "stop_sequence",
-            "tool_use",
-            "pause_turn",
-            "refusal",
-            "model_context_window_exceeded",
-            "compaction",
-        ],
-    ),
-];
-
 /// The members of counts and settings that hold a name.
-const NAMED_SETTINGS: [&str; 8] =
-    ["type", "service_tier", "inference_geo", "speed", "model", "search_context_size", "currency", "reason"];
+const NAMED_SETTINGS: [&str; 9] =
+    ["payer", "type", "service_tier", "inference_geo", "speed", "model", "search_context_size", "currency", "reason"];
 
 /// The fields of the replies of an interface.
 #[derive(Debug)]
@@ -93,7 +53,8 @@ pub(crate) struct FieldTable {
 #[derive(Debug)]
 struct ObjectFields {
     name: &'static str,
-    /// Sorted by length and name: most names differ in length from the one that is looked for.
+    /// Sorted by length and name: most names differ in length from the one that is looked for. Members of one name stay
+    /// in the order of the table.
     members: Vec<(&'static str, Member)>,
 }
 
@@ -108,26 +69,6 @@ struct Member {
 /// The place of an object in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ObjectPlace(usize);
-
-/// A type of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FieldType {
-    Text,
-    Number,
-    Flag,
-    Any,
-    AnyObject,
-    /// A text without spaces.
-    Name,
-    /// One of these words.
-    Enumeration(&'static [&'static str]),
-    /// Numbers and settings, without texts.
-    Counts,
-    /// A value whose texts are judged.
-    Quoted,
-    Object(ObjectPlace),
-    List(ObjectPlace),
-}
 
 /// A body with only known fields.
 #[derive(Debug)]
@@ -179,7 +120,7 @@ impl FieldTable {
                 objects[place].members.push((member, Member { types, kinds }));
             }
         }
-        objects.iter_mut().for_each(|fields| fields.members.sort_unstable_by_key(|(name, _)| (name.len(), *name)));
+        objects.iter_mut().for_each(|fields| fields.members.sort_by_key(|(name, _)| (name.len(), *name)));
         let names = fields.iter().map(|(_, member, ..)| fold_case(member)).collect();
         FieldTable { objects, names }
     }
@@ -198,7 +139,8 @@ impl FieldTable {
         if let Some(root) = find_object(&self.objects, root) {
             check.read_value(value, FieldType::Object(root))?;
         }
-        let Check { removals, edits, quoted, .. } = check;
+        let Check { removals, edits, mut quoted, .. } = check;
+        quoted.drop_within(&removals);
         if removals.is_empty() && edits.is_empty() {
             return Ok(CheckedBody { known: None, quoted });
         }
@@ -279,7 +221,15 @@ impl Check<'_> {
                 Some(_) if is_summary(object, key) => self.quoted.add(key, value, &self.path),
                 Some(types) => match types.iter().find(|wanted| wanted.fits(value)) {
                     Some(wanted @ (FieldType::Object(_) | FieldType::List(_))) => self.read_value(value, *wanted)?,
-                    Some(FieldType::Quoted) => self.quoted.add(key, value, &self.path),
+                    Some(FieldType::Quoted) => {
+                        self.seal(name, value, true)?;
+                        self.quoted.add(key, value, &self.path);
+                    }
+                    Some(FieldType::Result) => self.read_result(name, value)?,
+                    Some(FieldType::Tokens) => self.seal(name, value, false)?,
+                    Some(FieldType::Label) if value.as_str().is_some_and(is_call_type) => {
+                        return Err(self.wrong_type("the type of a result"));
+                    }
                     Some(FieldType::Counts) => self.read_counts(name, key, value)?,
                     Some(FieldType::Name) if !value.as_str().is_some_and(is_name) => self.take_unknown(name, key)?,
                     Some(FieldType::Enumeration(words)) => self.read_word(name, key, value, words)?,
@@ -379,74 +329,15 @@ impl StrippedFields {
     }
 }
 
-impl FieldType {
-    fn parse(text: &'static str, objects: &[ObjectFields]) -> FieldType {
-        let inside = |open: char, close: char| text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
-        match text {
-            "text" => FieldType::Text,
-            "number" => FieldType::Number,
-            "flag" => FieldType::Flag,
-            "object" => FieldType::AnyObject,
-            "name" => FieldType::Name,
-            "counts" => FieldType::Counts,
-            "quoted" => FieldType::Quoted,
-            _ => {
-                let object = |name: Option<&str>| name.and_then(|name| find_object(objects, name));
-                let words = inside('<', '>').and_then(find_words);
-                match (object(inside('{', '}')), object(inside('[', ']')), words) {
-                    (Some(place), ..) => FieldType::Object(place),
-                    (_, Some(place), _) => FieldType::List(place),
-                    (_, _, Some(words)) => FieldType::Enumeration(words),
-                    _ => FieldType::Any,
-                }
-            }
-        }
-    }
-
-    fn fits(self, value: &Json) -> bool {
-        matches!(
-            (self, value),
-            (FieldType::Any | FieldType::Counts | FieldType::Quoted, _)
-                | (FieldType::Text | FieldType::Name | FieldType::Enumeration(_), Json::String(_))
-                | (FieldType::Number, Json::Number(_))
-                | (FieldType::Flag, Json::Bool(_))
-                | (FieldType::AnyObject | FieldType::Object(_), Json::Object(_))
-                | (FieldType::List(_), Json::Array(_))
-        )
-    }
-}
-
-impl fmt::Display for FieldType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FieldType::Text | FieldType::Name | FieldType::Enumeration(_) => "a text",
-            FieldType::Number => "a number",
-            FieldType::Flag => "true or false",
-            FieldType::Any | FieldType::Counts | FieldType::Quoted => "a value",
-            FieldType::AnyObject | FieldType::Object(_) => "an object",
-            FieldType::List(_) => "a list",
-        })
-    }
-}
-
 /// Returns the place of an object in a table.
 fn find_object(objects: &[ObjectFields], name: &str) -> Option<ObjectPlace> {
     objects.iter().position(|fields| fields.name == name).map(ObjectPlace)
-}
-
-/// Returns the words of an enumeration.
-fn find_words(name: &str) -> Option<&'static [&'static str]> {
-    ENUMERATIONS.into_iter().find(|(known, _)| *known == name).map(|(_, words)| words)
 }
 
 /// Whether a member is the summary in a block of the type `compaction`.
 fn is_summary(object: &Object, key: &str) -> bool {
     let kind = || object.get("type").and_then(Json::as_str);
     key == "content" && matches!(kind(), Some("compaction" | "compaction_delta"))
-}
-
-fn describe(types: &[FieldType]) -> String {
-    types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]
@@ -478,9 +369,12 @@ mod tests {
                 }
                 for one in types.split('|') {
                     let object = one.trim_matches(['{', '}', '[', ']', '<', '>']);
-                    let is_words = one.starts_with('<') && super::find_words(object).is_some();
+                    let is_words = one.starts_with('<') && super::field_type::find_words(object).is_some();
                     let is_object = is_words || one != object && super::find_object(&table.objects, object).is_some();
-                    let known = ["text", "name", "number", "flag", "any", "object", "counts", "quoted"];
+                    let known = [
+                        "text", "texts", "name", "label", "number", "flag", "object", "counts", "quoted", "value",
+                        "result", "tokens", "echo",
+                    ];
                     assert!(is_object || known.contains(&one), "{api:?}: {line}");
                 }
             }

@@ -23,7 +23,7 @@ mod bytes;
 /// if need be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationHistory {
-    /// The tools on offer and the instructions, as they were last.
+    /// The tools on offer, the instructions and the texts beside what the model said, as they were last.
     preamble: Vec<ContentHash>,
     /// The messages after them.
     body: Vec<ContentHash>,
@@ -91,17 +91,18 @@ impl ConversationHistory {
                 || matches!(kind, Kind::Other(name) if name == "mcp_servers" || name == "prompt")
         };
         let split = request.items.iter().take_while(|item| is_preamble(&item.event().kind)).count();
-        let hashes: Vec<ContentHash> = request.items.iter().map(|item| item.hash).collect();
-        let (preamble, body) = hashes.split_at(split);
-        let mut fresh: Vec<usize> = (0..split).filter(|&place| !self.preamble.contains(&preamble[place])).collect();
-        let (before, change, new) = self.compare(body, request.carries_history());
-        fresh.extend(new.into_iter().map(|place| split + place));
-        let mut known = ConversationHistory {
-            preamble: preamble.to_vec(),
-            body: body.to_vec(),
-            choices: Vec::new(),
-            calls: self.calls.clone(),
-        };
+        let (beside, ordered): (Vec<usize>, Vec<usize>) =
+            (0..request.items.len()).partition(|&place| place < split || request.items[place].is_sent_back());
+        let hashes =
+            |places: &[usize]| -> Vec<ContentHash> { places.iter().map(|&place| request.items[place].hash).collect() };
+        let (preamble, body) = (hashes(&beside), hashes(&ordered));
+        let is_new = |hash: &ContentHash| !self.preamble.contains(hash);
+        let mut fresh: Vec<usize> =
+            beside.iter().zip(&preamble).filter(|(_, hash)| is_new(hash)).map(|(place, _)| *place).collect();
+        let (before, change, new) = self.compare(&body, request.carries_history());
+        fresh.extend(new.into_iter().map(|place| ordered[place]));
+        fresh.sort_unstable();
+        let mut known = ConversationHistory { preamble, body, choices: Vec::new(), calls: self.calls.clone() };
         if !request.carries_history() {
             known.body = [before, known.body].concat();
         }

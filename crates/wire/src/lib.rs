@@ -74,6 +74,7 @@ mod history;
 mod interface;
 mod known;
 mod messages;
+mod name;
 mod offered_tool;
 mod openai;
 mod question;

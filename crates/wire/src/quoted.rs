@@ -2,20 +2,35 @@
 //! as well, as one message of the assistant with the member `quoted`. Clients do not send them back as messages.
 
 use lictor_event::{Event, Kind};
-use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Text, join_path};
+use lictor_json::{Json, JsonEdit, JsonPath, JsonStep, Text, join_path, json_path};
 
+use crate::name::is_name;
 use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Edits, Segment};
-use crate::unread::is_named;
+use crate::unread::{FileContent, is_named, read_file};
 
 /// The member of an event that marks texts beside the content.
 pub(crate) const QUOTED: &str = "quoted";
 
 /// The keys of addresses, and of content that only the vendor reads.
-const OPAQUE_KEYS: [&str; 7] =
-    ["url", "uri", "source", "container_id", "encrypted_index", "encrypted_content", "document_id"];
+const OPAQUE_KEYS: [&str; 8] = [
+    "url",
+    "uri",
+    "source",
+    "container_id",
+    "encrypted_index",
+    "encrypted_content",
+    "document_id",
+    "thought_signature",
+];
+
+/// The keys with bytes in base64.
+const BYTES_KEYS: [&str; 5] = ["data", "file_data", "b64_json", "result", "partial_image_b64"];
+
+/// The keys under which a name is a setting of the service.
+const SETTING_KEYS: [&str; 2] = ["severity", "source_type"];
 
 /// What takes the place of a denied text.
 const WITHHELD: &str = "(withheld)";
@@ -28,9 +43,14 @@ impl QuotedTexts {
     /// Adds the texts of a value. Addresses, and names under keys that hold names, are no texts.
     pub(crate) fn add(&mut self, key: &str, value: &Json, at: &[JsonStep]) {
         match value {
-            Json::String(text)
-                if text.is_empty() || is_address(text) || is_named(key, text) || is_opaque(key, text) => {}
-            Json::String(text) => self.0.push(TextPart { at: at.to_vec(), text: text.clone(), joint: "\n" }),
+            Json::String(text) => {
+                let said = match read_quoted(key, text) {
+                    FileContent::Opaque => return,
+                    FileContent::Text(inside) => inside,
+                    FileContent::None => text.clone(),
+                };
+                self.0.push(TextPart { at: at.to_vec(), text: said, joint: "\n" });
+            }
             Json::Array(values) => {
                 for (place, value) in values.iter().enumerate() {
                     self.add(key, value, &join_path(at, [place.into()]));
@@ -43,6 +63,25 @@ impl QuotedTexts {
             }
             _ => {}
         }
+    }
+
+    /// Returns the texts of an error that is beside the content of a reply: clients show it as a part of the reply.
+    pub(crate) fn of_error(body: &Json) -> QuotedTexts {
+        let mut texts = QuotedTexts::default();
+        match body.get("error") {
+            Some(text @ Json::String(_)) => texts.add("error", text, &json_path!["error"]),
+            Some(error) => {
+                let message = error.get("message").unwrap_or(&Json::Null);
+                texts.add("message", message, &json_path!["error", "message"]);
+            }
+            None => {}
+        }
+        texts
+    }
+
+    /// Drops the texts within removed members.
+    pub(crate) fn drop_within(&mut self, removals: &[JsonPath]) {
+        self.0.retain(|part| !removals.iter().any(|removed| part.at.starts_with(removed)));
     }
 
     /// Returns the segment of the texts; none if there are none.
@@ -74,10 +113,18 @@ pub(crate) fn edit_quoted(segment: &Segment, ruling: &Ruling) -> Result<Edits, W
     }
 }
 
-/// Whether a text is the address of a page or a file.
-fn is_address(text: &str) -> bool {
-    let is_known = ["http://", "https://", "data:"].iter().any(|scheme| text.starts_with(scheme));
-    is_known && !text.contains(|character: char| character.is_whitespace() || character == '@')
+/// Returns what a string is: a text, or the address of a page, bytes of a file, a name, a setting.
+fn read_quoted(key: &str, text: &str) -> FileContent {
+    let is_setting = SETTING_KEYS.contains(&key) && is_name(text);
+    if text.is_empty() || is_named(key, text) || is_setting || is_opaque(key, text) && !text.starts_with("data:") {
+        return FileContent::Opaque;
+    }
+    if text.starts_with("data:") || BYTES_KEYS.contains(&key) {
+        return read_file(text);
+    }
+    let is_address = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+    let is_plain = !text.contains(|character: char| character.is_whitespace() || character == '@');
+    if is_address && is_plain { FileContent::Opaque } else { FileContent::None }
 }
 
 /// Whether a key holds addresses, or content that only the vendor reads.

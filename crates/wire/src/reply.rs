@@ -242,7 +242,8 @@ impl Reply {
             let own = self.segments.iter().filter(move |(number, _)| *number == choice);
             // Clients do not send back what the service says about itself, and what it quotes.
             let own = own.filter(|(_, segment)| {
-                !matches!(&segment.event.kind, Kind::Error | Kind::Other(_)) && !is_quoted(segment)
+                let is_service = matches!(&segment.event.kind, Kind::Error | Kind::Other(_));
+                !is_service && !is_quoted(segment) && !segment.is_sent_back
             });
             own.map(|(_, segment)| SentItem::from_event(&segment.event)).collect()
         };

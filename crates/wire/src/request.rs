@@ -19,7 +19,7 @@ use crate::question::ask_question;
 use crate::refusal::WireRefusal;
 use crate::request_parts::{RequestBody, shape};
 use crate::ruling::Ruling;
-use crate::segment::{APPROVAL_RESPONSE, Segment};
+use crate::segment::{APPROVAL_RESPONSE, Segment, server_paths};
 use crate::session_hints::SessionHints;
 use crate::shield::{has_vendor_tools, read_tools};
 use crate::unread::add_unread;
@@ -64,6 +64,11 @@ impl RequestItem {
     /// Returns the event.
     pub fn event(&self) -> &Event {
         &self.segment.event
+    }
+
+    /// Whether it is beside what the model said, and comes back with that.
+    pub(crate) fn is_sent_back(&self) -> bool {
+        self.segment.is_sent_back
     }
 }
 
@@ -181,8 +186,11 @@ fn read_offered_tools(body: &Json) -> Vec<Segment> {
     let definitions =
         ["tools", "functions"].into_iter().filter_map(|key| Segment::definitions(body.get(key)?, json_path![key]));
     let servers = body.get("mcp_servers").filter(|servers| servers.as_array().is_some_and(|list| !list.is_empty()));
-    let servers = servers
-        .map(|servers| Segment::other("mcp_servers", "servers", &without_secrets(servers), json_path!["mcp_servers"]));
+    let servers = servers.map(|servers| {
+        let at = json_path!["mcp_servers"];
+        let held = server_paths(servers, &at);
+        Segment { held, ..Segment::other("mcp_servers", "servers", &without_secrets(servers), at) }
+    });
     definitions.chain(servers).collect()
 }
 

@@ -3,6 +3,7 @@
 //! The decoders of logs decide what the events are. A segment is the smallest piece of a message that they read as an
 //! event: a run of text, a call, a result of a tool. So each segment can be judged and changed separately.
 
+mod definitions;
 pub(crate) mod message;
 pub(crate) mod text_part;
 
@@ -14,6 +15,7 @@ use lictor_json::{Json, JsonEdit, JsonPath, JsonStep};
 use crate::align;
 use crate::refusal::WireRefusal;
 use crate::split_word::is_split;
+pub(crate) use definitions::{definition_paths, server_paths};
 use text_part::{TextPart, collect_texts};
 
 /// Edits of a body, each with the path of its value.
@@ -46,6 +48,11 @@ pub(crate) struct Segment {
     pub(crate) result_at: Option<JsonPath>,
     /// The hash of attached pictures and files.
     pub(crate) attached: Option<ContentHash>,
+    /// The paths of other values that the event has as a whole.
+    pub(crate) held: Vec<JsonPath>,
+    /// Whether it is beside what the model said, and the client sends it back with that: it has no place of its own in the
+    /// order of the history.
+    pub(crate) is_sent_back: bool,
 }
 
 /// The place of a value in the body, and how it is written there.
@@ -69,7 +76,8 @@ enum ValueForm {
 impl Segment {
     /// Returns a segment whose content has no place that can be changed.
     pub(crate) fn new(event: Event, at: JsonPath) -> Segment {
-        Segment { event, at, texts: Vec::new(), value: None, result_at: None, attached: None }
+        let (texts, held) = (Vec::new(), Vec::new());
+        Segment { event, at, texts, value: None, result_at: None, attached: None, held, is_sent_back: false }
     }
 
     /// Returns the segment of an event about the service itself, which has no place in the body.
@@ -89,7 +97,7 @@ impl Segment {
         tools.as_array().filter(|tools| !tools.is_empty())?;
         let mut event = Event::new(Kind::ToolDefinitions);
         event.more.insert("tools", tools.clone());
-        Some(Segment::new(event, at))
+        Some(Segment { held: definition_paths(tools, &at), ..Segment::new(event, at) })
     }
 
     /// Returns the segment of a value that is neither a text nor a call.
@@ -143,17 +151,9 @@ impl Segment {
         self.texts.iter().map(|part| &part.at)
     }
 
-    /// Returns the path of the whole value that it has: arguments, a result, definitions of tools.
-    pub(crate) fn value_path(&self) -> Option<&JsonPath> {
-        match (&self.value, &self.event.kind) {
-            // The item of a tool that the vendor runs comes back as the vendor sent it.
-            _ if self.event.more.get(EXECUTED_BY).is_some() => Some(&self.at),
-            (Some(place), _) => Some(&place.at),
-            // These refer to what the vendor keeps; a text in them is read on its own.
-            (None, Kind::Other(kind)) if matches!(kind.as_str(), PROMPT | ITEM_REFERENCE) => None,
-            (None, Kind::ToolDefinitions | Kind::Other(_)) => Some(&self.at),
-            _ => None,
-        }
+    /// Returns the paths of the whole values that it has: arguments, a result, definitions of tools.
+    pub(crate) fn value_paths(&self) -> impl Iterator<Item = &JsonPath> {
+        self.value.iter().map(|place| &place.at).chain(&self.held)
     }
 
     /// Whether it is a call of a tool.

@@ -2,10 +2,13 @@
 //! that are text. They reach the model, so they are judged as well.
 //!
 //! A string is a text unless it is one of these: a text or a value that a segment has, a short name under a key that holds
-//! names, the address of a file, bytes that are no text, the model's own thinking.
+//! names, the address of a file, bytes that are no text, the model's own thinking. A client can write thinking as well, so
+//! only the members that hold thinking count as such. An item of reasoning in Responses has them only beside the encrypted
+//! reasoning that the vendor reads in their place.
 
 mod file;
 mod keys;
+mod thinking;
 
 use std::collections::BTreeSet;
 
@@ -13,13 +16,14 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
 
 use crate::known::{fold_case, is_thinking};
+use crate::name::is_name;
 use crate::refusal::WireRefusal;
 use crate::request_parts::RequestBody;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};
-use file::{FileContent, read_file};
-pub(crate) use keys::is_name;
-use keys::{CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THINKING_KEYS};
+pub(crate) use file::{FileContent, read_file};
+use keys::{BODY_KEYS, CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THOUGHT_KEYS};
+use thinking::{is_models_entry, thought_keys};
 
 /// Adds a segment for every message, and for every other member of the body, that has texts which no segment holds. Keys
 /// that differ from a known one by case only are refused.
@@ -48,14 +52,20 @@ fn find_unread(body: RequestBody<'_>, segments: &[Segment]) -> Result<Vec<Segmen
                         walk.path.pop();
                         continue;
                     }
-                    walk.is_from_model = entry.text("role") == Some("assistant") || is_thinking(entry);
+                    walk.is_said = entry.text("role") == Some("assistant");
+                    walk.is_from_model = walk.is_said || is_thinking(entry);
                     walk.read_value("", entry)?;
                     walk.is_from_model = false;
-                    unread.extend(walk.take_segment(kind_of(entry)));
+                    let is_sent_back = is_models_entry(entry);
+                    unread.extend(walk.take_segment(kind_of(entry)).map(|one| Segment { is_sent_back, ..one }));
                     walk.path.pop();
                 }
             }
             ("metadata", Json::Object(members)) => walk.read_metadata(members),
+            ("extra_body", Json::Object(members)) => {
+                check_extra(members)?;
+                walk.read_value(key, value)?;
+            }
             _ => walk.read_value(key, value)?,
         }
         unread.extend(walk.take_segment(Kind::SystemMessage));
@@ -83,6 +93,17 @@ fn kind_of(message: &Json) -> Kind {
         Some("user") => Kind::UserMessage,
         Some("assistant") => Kind::AssistantMessage,
         _ => Kind::SystemMessage,
+    }
+}
+
+/// Refuses members of `extra_body` that some services put in the place of those of the body.
+fn check_extra(members: &Object) -> Result<(), WireRefusal> {
+    match members.iter().find(|(key, _)| BODY_KEYS.contains(&fold_case(key).as_str())) {
+        Some((key, _)) => {
+            let message = format!("some services read `{key}` in `extra_body`, others ignore it; write it in the body");
+            Err(WireRefusal::new("request.shape", message))
+        }
+        None => Ok(()),
     }
 }
 
@@ -116,15 +137,18 @@ struct Walk<'s> {
     found: Vec<TextPart>,
     /// The texts of files, which cannot be changed in place.
     files: Vec<Text>,
-    /// Whether the values are those of a message of the model, which may hold its thinking.
+    /// Whether the values are those of a message or an item of the model, which may hold its thinking.
     is_from_model: bool,
+    /// Whether they are those of a message.
+    is_said: bool,
 }
 
 impl<'s> Walk<'s> {
     fn new(segments: &'s [Segment]) -> Walk<'s> {
         let texts = segments.iter().flat_map(Segment::text_paths).map(Vec::as_slice).collect();
-        let values = segments.iter().filter_map(Segment::value_path).map(Vec::as_slice).collect();
-        Walk { path: Vec::new(), texts, values, found: Vec::new(), files: Vec::new(), is_from_model: false }
+        let values = segments.iter().flat_map(Segment::value_paths).map(Vec::as_slice).collect();
+        let (found, files) = (Vec::new(), Vec::new());
+        Walk { path: Vec::new(), texts, values, found, files, is_from_model: false, is_said: false }
     }
 
     fn read_value(&mut self, key: &str, value: &Json) -> Result<(), WireRefusal> {
@@ -137,16 +161,55 @@ impl<'s> Walk<'s> {
                     self.path.pop();
                 }
             }
-            Json::Object(members) if !(self.is_held() || self.is_from_model && is_thinking(value)) => {
-                let is_from_model = self.is_from_model;
-                let is_thought = |key: &Text| is_from_model && THINKING_KEYS.contains(&key.as_str());
-                for (key, value) in members.iter().filter(|(key, _)| !is_thought(key)) {
-                    check_case(key)?;
-                    self.path.push(JsonStep::Key(key.clone()));
-                    self.read_value(key, value)?;
-                    self.path.pop();
-                    self.read_key(key);
+            Json::Object(members) if !self.is_held() => {
+                let thoughts = self.thought_keys(value);
+                for (key, value) in members.iter() {
+                    let is_thought = thoughts.contains(&key.as_str());
+                    self.read_member(key, value, is_thought)?;
                 }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the members of an object that hold the model's thinking.
+    fn thought_keys(&self, value: &Json) -> &'static [&'static str] {
+        if self.is_from_model { thought_keys(value, &self.path, self.is_said) } else { &[] }
+    }
+
+    fn read_member(&mut self, key: &Text, value: &Json, is_thought: bool) -> Result<(), WireRefusal> {
+        check_case(key)?;
+        self.path.push(JsonStep::Key(key.clone()));
+        match is_thought {
+            true => self.read_thought(value)?,
+            false => self.read_value(key, value)?,
+        }
+        self.path.pop();
+        self.read_key(key);
+        Ok(())
+    }
+
+    /// Reads thinking. Its own members hold nothing else.
+    fn read_thought(&mut self, value: &Json) -> Result<(), WireRefusal> {
+        match value {
+            Json::Array(values) => {
+                for (place, value) in values.iter().enumerate() {
+                    self.path.push(place.into());
+                    self.read_thought(value)?;
+                    self.path.pop();
+                }
+            }
+            Json::Object(members) => {
+                for (key, value) in members.iter() {
+                    self.read_member(key, value, THOUGHT_KEYS.contains(&key.as_str()))?;
+                }
+            }
+            // The vendor's mark of its thinking is one word.
+            Json::String(text)
+                if text.contains(char::is_whitespace) && self.path.last() == Some(&"signature".into()) =>
+            {
+                self.add(text);
             }
             _ => {}
         }
@@ -271,7 +334,8 @@ mod tests {
             let mut walk = Walk::new(&segments);
             walk.path = json_path!["messages", 0];
             if walk.has_plain_message(&message) {
-                walk.is_from_model = message.text("role") == Some("assistant");
+                walk.is_said = message.text("role") == Some("assistant");
+                walk.is_from_model = walk.is_said;
                 assert!(walk.read_value("", &message).is_ok(), "{text}");
                 assert!(walk.take_segment(Kind::UserMessage).is_none(), "{text}");
                 skipped += 1;

@@ -35,6 +35,8 @@ pub struct ReplyChoice {
     index: i64,
     content: String,
     refusal: String,
+    /// What the answer says in sound.
+    transcript: String,
     calls: Vec<StreamedCall>,
     function: Option<StreamedCall>,
     is_finished: bool,
@@ -136,6 +138,7 @@ impl ReplyChoice {
             _ => {}
         }
         self.refusal.push_str(delta.text("refusal").unwrap_or_default());
+        self.transcript.push_str(delta.at("audio.transcript").and_then(Json::as_str).unwrap_or_default());
         if let Some(function) = delta.get("function_call").filter(|function| !function.is_null()) {
             self.function.get_or_insert_default().take(function);
         }
@@ -170,6 +173,9 @@ impl ReplyChoice {
         message.insert("role", "assistant");
         message.insert("content", self.content);
         message.insert("refusal", self.refusal);
+        if !self.transcript.is_empty() {
+            message.insert("audio", Json::from([("transcript", self.transcript.into())]));
+        }
         let is_cut = !is_whole && !self.is_finished;
         let silent: Vec<bool> = self.calls.iter().chain(&self.function).map(|call| call.arguments.is_empty()).collect();
         message.insert("tool_calls", self.calls.into_iter().map(StreamedCall::into_entry).collect::<Vec<Json>>());

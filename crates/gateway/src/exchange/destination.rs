@@ -9,6 +9,44 @@ use crate::telemetry::RouteLabel;
 /// How many names the vendors' own paths of judged routes have, after the prefix.
 const MAX_ROUTE_NAMES: usize = 2;
 
+/// The words in the paths of routes that a model answers, of any vendor: a star of `forward` covers none of them.
+const MODEL_WORDS: [&str; 31] = [
+    "ask",
+    "batch",
+    "batches",
+    "batchgeneratecontent",
+    "chat",
+    "complete",
+    "completion",
+    "completions",
+    "conversations",
+    "converse",
+    "conversestream",
+    "edits",
+    "generate",
+    "generatecontent",
+    "generations",
+    "infer",
+    "inference",
+    "infill",
+    "interactions",
+    "invocations",
+    "invoke",
+    "invokewithresponsestream",
+    "messages",
+    "predict",
+    "rawpredict",
+    "realtime",
+    "responses",
+    "serverstreamingpredict",
+    "streamgeneratecontent",
+    "streamrawpredict",
+    "summarize",
+];
+
+/// How often an encoded path is decoded: services behind each other may each decode it once.
+const MAX_DECODINGS: usize = 4;
+
 /// Returns the kind of route of a request.
 pub(super) fn route(head: &Parts) -> Destination {
     find_destination(head.method.as_str(), head.uri.path())
@@ -53,25 +91,69 @@ pub(super) fn resembles_judged(method: &str, path: &str) -> bool {
     matches!(Api::route(method, &strict), Route::Judged(_) | Route::Counted(_))
 }
 
-/// Whether an entry of `forward` covers a request. A star never covers the end of a judged route, such as `/messages`: an
-/// upstream may take all before it for a prefix. An entry that writes that end out covers it.
+/// Whether an entry of `forward` covers a request. A star covers no route that a model answers, whatever stands around its
+/// name, and never the end of a judged route, such as `/messages`: an upstream may take all before it for a prefix. An
+/// entry that writes the names out covers them.
 pub(super) fn is_forwarded(entry: &str, method: &str, path: &str) -> bool {
-    let end = find_judged_end(method, path);
-    let writes_out = |end: &str| {
+    if !Glob::new(entry).matches(path) {
+        return false;
+    }
+    let writes_end = |end: &str| {
         let written = entry.rsplit('*').next().unwrap_or(entry);
         written.trim_end_matches('/').to_ascii_lowercase().ends_with(end)
     };
-    Glob::new(entry).matches(path) && end.is_none_or(|end| writes_out(&end))
+    let has_body = !matches!(method, "GET" | "HEAD");
+    let (own, written) = (path_words(path), path_words(entry));
+    let count = |words: &[String], word: &str| words.iter().filter(|other| *other == word).count();
+    let is_written = |word: &&str| count(&own, word) <= count(&written, word);
+    let has_model_word = has_body && !MODEL_WORDS.iter().all(is_written);
+    find_judged_end(method, path).is_none_or(|end| writes_end(&end)) && !has_model_word
 }
 
-/// Returns the end of a path that is a judged route by itself. A service may read the body of any method that has one.
+/// Returns the end of a path that is a judged route by itself, if the path is read as the most lenient service reads it. A
+/// service may read the body of any method that has one.
 pub(super) fn find_judged_end(method: &str, path: &str) -> Option<String> {
     if matches!(method, "GET" | "HEAD") {
         return None;
     }
-    let path = path.trim_end_matches('/').to_ascii_lowercase();
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let decoded = decode_path(path);
+    // What follows a name after another character is an extension, a verb or a space.
+    let names = decoded.split('/').filter_map(|name| name.split(|c| !is_name(c)).find(|part| !part.is_empty()));
+    let path: String = names.map(|name| format!("/{name}")).collect();
     let mut ends = path.rmatch_indices('/').take(MAX_ROUTE_NAMES).map(|(place, _)| &path[place..]);
     ends.find(|end| matches!(Api::route("POST", end), Route::Judged(_) | Route::Counted(_))).map(str::to_owned)
+}
+
+/// Returns the words of a path, without case and encoding.
+fn path_words(path: &str) -> Vec<String> {
+    let decoded = decode_path(path);
+    decoded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns a path in small letters and without encoding.
+fn decode_path(path: &str) -> String {
+    let mut bytes = path.as_bytes().to_vec();
+    for _ in 0..MAX_DECODINGS {
+        let mut decoded = Vec::with_capacity(bytes.len());
+        let mut rest = bytes.as_slice();
+        while let Some((first, after)) = rest.split_first() {
+            let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+            match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+                Some(byte) => {
+                    decoded.push(byte);
+                    rest = &after[2..];
+                }
+                None => {
+                    decoded.push(*first);
+                    rest = after;
+                }
+            }
+        }
+        bytes = decoded;
+    }
+    // The long s and the Kelvin sign are small letters of ASCII for readers that ignore case.
+    String::from_utf8_lossy(&bytes).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// The kind of route of a request.
@@ -162,6 +244,92 @@ mod tests {
     }
 
     #[test]
+    fn star_of_forward_covers_no_disguised_route() {
+        let entries = ["/x/*", "/v1/files*", "/v1/*", "/*", "*", "/x/*/y", "/v1/comp*", "/v1/messages-old/*"];
+        let routes = [
+            "/chat/completions",
+            "/messages",
+            "/messages/count_tokens",
+            "/messages/batches",
+            "/responses",
+            "/responses/input_tokens",
+            "/completions",
+            "/batches",
+            "/fim/completions",
+            "/models/gemini:generateContent",
+            "/models/gemini:streamGenerateContent",
+            "/models/m/converse",
+            "/model/m/converse-stream",
+            "/model/m/invoke",
+            "/publishers/p/models/m:rawPredict",
+            "/api/chat",
+            "/api/generate",
+            "/generate_stream",
+            "/invocations",
+            "/complete",
+        ];
+        let ends = [
+            "",
+            "/",
+            "%20",
+            ".",
+            "..",
+            ":a",
+            ":",
+            "%09",
+            "%0A",
+            "%2520",
+            "%252520",
+            "%20%20",
+            "+",
+            ",",
+            "!",
+            "~",
+            "'",
+            "$",
+            "@v",
+            "=",
+            "&a",
+            ".json",
+            ".",
+            "*",
+            "%3F",
+            "%3f",
+            "%23",
+            "%3Ba",
+            "%253Ba",
+            "%2525",
+            "%E2%80%8B",
+            "%C2%A0",
+            "/%20",
+            "/.json",
+            "/x",
+            "%",
+            "%a",
+            "(a)",
+            "%0D%0A",
+        ];
+        for prefix in ["/x", "/x/v1", "/v1", "/v1/files", "/v1/messages-old", "", "/x/y"] {
+            for route in routes {
+                for end in ends {
+                    let plain = format!("{prefix}{route}{end}");
+                    for path in [
+                        plain.clone(),
+                        plain.to_ascii_uppercase(),
+                        plain.replacen("ess", "%65ss", 1),
+                        format!("{plain}/y"),
+                    ] {
+                        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+                            let covering = entries.iter().find(|entry| is_forwarded(entry, method, &path));
+                            assert_eq!(covering, None, "{method} {path}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn entry_of_forward_covers_what_it_writes_out() {
         let cases = [
             ("/v1/files*", "POST", "/v1/files", true),
@@ -175,6 +343,17 @@ mod tests {
             ("/v1beta/messages", "POST", "/v1beta/messages", true),
             ("/v1beta/*", "POST", "/v1beta/messages", false),
             ("/v1/messages/batches*", "POST", "/v1/messages/batches", true),
+            ("/v1/messages/batches*", "POST", "/v1/messages/batches/b1/cancel", true),
+            ("/v1/messages/batches*", "POST", "/v1/messages/batches/b1/messages", false),
+            ("/v1/messages/batches*", "POST", "/v1/messages/batches/messages%20", false),
+            ("/v1/*", "POST", "/v1/embeddings", true),
+            ("/v1/*", "POST", "/v1/files", true),
+            ("/v1/*", "DELETE", "/v1/files/file-1", true),
+            ("/v1/*", "GET", "/v1/batches/b1", true),
+            ("/v1/*", "POST", "/v1/batches", false),
+            ("/v1/batches*", "POST", "/v1/batches", true),
+            ("/v1beta/models/*:generateContent", "POST", "/v1beta/models/g:generateContent", true),
+            ("/v1/completions", "POST", "/v1/completions", true),
         ];
         for (entry, method, path, is_covered) in cases {
             assert_eq!(is_forwarded(entry, method, path), is_covered, "{entry} {method} {path}");

@@ -1,8 +1,9 @@
 //! Chunks in the form that all clients read alike.
 //!
-//! Compatible services leave the index of a call out where each piece is a whole call, give all calls the same index, repeat
-//! the name in every piece, or send `null` for no choices. Clients differ in how they read that. So a chunk gets the form
-//! of OpenAI before it is judged and forwarded: each call has an index of its own, and its name once.
+//! Compatible services leave out the index of the only choice, and that of a call where each piece is a whole call. They
+//! give all calls the same index, repeat the name in every piece, or send `null` for no choices. Clients differ in how they
+//! read that. So a chunk gets the form of OpenAI before it is judged and forwarded: each choice and each call has an index
+//! of its own, and a call its name once.
 
 use std::collections::BTreeMap;
 
@@ -44,16 +45,21 @@ struct CallPiece<'a> {
 }
 
 impl CallNumbers {
-    /// Returns the edits that give a chunk the form of OpenAI. A piece that could belong to two calls is refused.
-    pub(super) fn normalize(&mut self, chunk: &Json) -> Result<Edits, WireRefusal> {
+    /// Returns the edits that give a chunk the form of OpenAI. A piece that could belong to two calls is refused. If the
+    /// client asked for one choice, a choice that is alone in its chunk needs no index.
+    pub(super) fn normalize(&mut self, chunk: &Json, has_one_choice: bool) -> Result<Edits, WireRefusal> {
         let mut edits = Edits::new();
         if chunk.get("choices").is_some_and(Json::is_null) && chunk.get("error").is_none_or(Json::is_null) {
             edits.push((json_path!["choices"], JsonEdit::Set(Vec::new().into())));
         }
-        for (place, choice) in chunk.get("choices").and_then(Json::as_array).unwrap_or_default().iter().enumerate() {
-            let (Some(index), Some(delta)) = (choice.get("index").and_then(Json::as_i64), choice.get("delta")) else {
-                continue;
-            };
+        let choices = chunk.get("choices").and_then(Json::as_array).unwrap_or_default();
+        for (place, choice) in choices.iter().enumerate() {
+            let is_missing = choice.get("index").is_none_or(Json::is_null);
+            if is_missing && has_one_choice && choices.len() == 1 {
+                edits.push((json_path!["choices", place, "index"], JsonEdit::Set(0.into())));
+            }
+            let index = if is_missing { Some(0) } else { choice.get("index").and_then(Json::as_i64) };
+            let (Some(index), Some(delta)) = (index, choice.get("delta")) else { continue };
             let entries = delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default();
             if entries.is_empty() {
                 continue;

@@ -4,6 +4,7 @@ use lictor_decode::piece;
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, edit_text, join_path, json_path};
 
 use crate::known::check_blocks;
+use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
@@ -24,7 +25,10 @@ pub(super) fn read_choices(body: &Json) -> Result<Vec<Vec<Segment>>, WireRefusal
     }
     if let Some(failure) = failure {
         match all.first_mut() {
-            Some(first) => first.push(Segment::without_place(failure)),
+            Some(first) => {
+                first.push(Segment::without_place(failure));
+                first.extend(QuotedTexts::of_error(body).into_segment());
+            }
             None => all.push(vec![Segment::without_place(failure)]),
         }
     }

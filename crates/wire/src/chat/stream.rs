@@ -37,7 +37,7 @@ pub(super) struct ChatStream {
 
 impl VendorStream for ChatStream {
     fn normalize(&mut self, payload: &Json) -> Result<Edits, WireRefusal> {
-        self.numbers.normalize(payload)
+        self.numbers.normalize(payload, self.max_choices == 1)
     }
 
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
@@ -202,9 +202,14 @@ fn read_index(choice: &Json) -> i64 {
 }
 
 /// Returns the edits that empty the members of a choice which could leak the original: tokens repeat text and arguments,
-/// and annotations quote the text.
+/// annotations quote the text, and sound says it.
 fn empty_leaks(choice: &Json, at: &[JsonStep]) -> Edits {
-    let leaks = [json_path!["logprobs"], json_path!["token_ids"], json_path!["delta", "annotations"]];
+    let leaks = [
+        json_path!["logprobs"],
+        json_path!["token_ids"],
+        json_path!["delta", "annotations"],
+        json_path!["delta", "audio", "data"],
+    ];
     let edits = leaks.into_iter().filter_map(|leak| {
         let edit = JsonEdit::to_empty(choice.find(&leak)?)?;
         Some((join_path(at, leak), edit))

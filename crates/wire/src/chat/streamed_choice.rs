@@ -1,6 +1,7 @@
 //! One choice of a streamed reply, as far as it has arrived.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use lictor_decode::piece::ReplyChoice;
 use lictor_event::{Arguments, Event, Kind};
@@ -24,6 +25,7 @@ pub(super) struct StreamedChoice {
     /// The unit of its text.
     text: Option<usize>,
     has_refusal: bool,
+    has_transcript: bool,
     /// The calls by their index.
     calls: BTreeMap<i64, StreamedCall>,
     /// The call in the old form `function_call`.
@@ -65,10 +67,14 @@ impl StreamedChoice {
             Some(_) => return Err(shape("`tool_calls` of a piece is not a list")),
         };
         let function = delta.get("function_call").filter(|call| !call.is_null());
-        if delta.get("audio").is_some_and(|audio| !audio.is_null()) {
-            return Err(unknown("in a stream, the field", "audio"));
+        let audio = delta.get("audio").unwrap_or(&Json::Null);
+        let transcript = read_text(audio, "transcript", "a piece of sound")?;
+        let is_unsaid = texts.iter().all(|(text, _)| text.is_empty());
+        if self.has_transcript && !is_unsaid || self.has_refusal && !transcript.is_empty() {
+            // A whole message has its content, then its transcript, then its refusal.
+            return Err(shape("the texts of a message come out of order"));
         }
-        let is_silent = texts.iter().all(|(text, _)| text.is_empty()) && refusal.is_empty();
+        let is_silent = is_unsaid && refusal.is_empty() && transcript.is_empty();
         if self.is_finished && !(is_silent && calls.is_empty() && function.is_none()) {
             return Err(shape("a choice continues after its end"));
         }
@@ -79,14 +85,21 @@ impl StreamedChoice {
             content.texts.push(TextPiece { unit, range, at: join_path(&piece_at, at) });
         }
         // An empty piece has its place in the order too.
+        if audio.text("transcript").is_some() {
+            let unit = self.open_text(units);
+            let is_first = !transcript.is_empty() && !std::mem::replace(&mut self.has_transcript, true);
+            let range = append_after_line(unit, transcript, is_first, units);
+            content.texts.push(TextPiece { unit, range, at: join_path(&piece_at, json_path!["audio", "transcript"]) });
+        }
         if delta.text("refusal").is_some() {
             let unit = self.open_text(units);
             let is_first = !refusal.is_empty() && !std::mem::replace(&mut self.has_refusal, true);
-            if is_first && !units.text(unit).is_empty() {
-                units.append_text(unit, "\n");
-            }
-            let range = units.append_text(unit, refusal);
+            let range = append_after_line(unit, refusal, is_first, units);
             content.texts.push(TextPiece { unit, range, at: join_path(&piece_at, ["refusal".into()]) });
+        }
+        // The sound says what the transcript says.
+        if audio.get("data").is_some_and(|data| !data.is_null()) && units.holds_back() {
+            content.waits_for.push(self.open_text(units));
         }
         // Annotations may quote text that is masked.
         if delta.get("annotations").is_some_and(|quoted| !quoted.is_null()) && units.holds_back() {
@@ -185,8 +198,9 @@ impl StreamedChoice {
     /// Takes note of a text that was sent.
     pub(super) fn record_sent_text(&mut self, choice: &Json) {
         let Some(delta) = choice.get("delta").filter(|_| !self.has_sent_text) else { return };
-        self.has_sent_text =
-            ["content", "refusal"].iter().any(|key| delta.text(key).is_some_and(|text| !text.is_empty()));
+        self.has_sent_text = ["content", "refusal", "audio.transcript"]
+            .iter()
+            .any(|key| delta.at(key).and_then(Json::as_str).is_some_and(|text| !text.is_empty()));
     }
 
     /// Returns the text that takes the place of denied calls; none if no call is denied or the text was taken before.
@@ -259,6 +273,14 @@ impl StreamedChoice {
             }
         }
     }
+}
+
+/// Appends a piece to a text, and returns its place there. The first piece begins a line.
+fn append_after_line(unit: usize, piece: &str, is_first: bool, units: &mut Units) -> Range<usize> {
+    if is_first && !units.text(unit).is_empty() {
+        units.append_text(unit, "\n");
+    }
+    units.append_text(unit, piece)
 }
 
 /// Returns the texts in the content of a piece, and their places in it. The content is a text or a list of parts.

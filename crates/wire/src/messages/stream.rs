@@ -209,7 +209,15 @@ impl MessageStream {
         } else {
             BlockKind::Thinking
         };
-        self.blocks.insert(index, StreamedBlock { joined: Block::new(block, false), kind, is_closed: false });
+        self.blocks.insert(
+            index,
+            StreamedBlock {
+                joined: Block::new(block, false),
+                kind,
+                is_closed: false,
+                takes_arguments: block_type.ends_with("tool_use"),
+            },
+        );
         Ok(())
     }
 
@@ -223,7 +231,7 @@ impl MessageStream {
             }
             // Citations may quote text that is masked.
             ("citations_delta", BlockKind::Text(unit)) => content.waits_for.extend(units.holds_back().then_some(unit)),
-            ("input_json_delta", BlockKind::Call { unit, .. }) => {
+            ("input_json_delta", BlockKind::Call { unit, .. }) if block.takes_arguments => {
                 read_text(delta, "partial_json", "a piece of a call")?;
                 content.waits_for.push(unit);
             }

@@ -14,6 +14,8 @@ pub(super) struct StreamedBlock {
     pub(super) joined: Block,
     pub(super) kind: BlockKind,
     pub(super) is_closed: bool,
+    /// Whether it is a call, the arguments of which come in pieces.
+    pub(super) takes_arguments: bool,
 }
 
 /// What a block is.

@@ -2,13 +2,13 @@
 
 use lictor_decode::piece;
 use lictor_event::{Event, Kind};
-use lictor_json::{Json, JsonStep, join_path};
+use lictor_json::{Json, JsonStep, Object, join_path};
 
 use crate::known::check_texts;
 use crate::refusal::WireRefusal;
 use crate::segment::message::read_message;
 use crate::segment::text_part::{collect_texts, hash_attachments};
-use crate::segment::{EXECUTED_BY, Segment, ValuePlace, without_approval};
+use crate::segment::{EXECUTED_BY, Segment, ValuePlace, definition_paths, without_approval};
 
 /// The types of calls that the vendor carries out itself, so that a denial comes too late to stop them.
 const HOSTED_TYPES: [&str; 7] = [
@@ -86,9 +86,30 @@ const CONTENT_MEMBERS: [&str; 16] = [
 /// among them: then they are read as one value.
 const INVOCATION_MEMBERS: [&str; 7] = ["arguments", "action", "operation", "input", "actions", "queries", "code"];
 
+/// The members of a call that are no arguments, if all other members are.
+const OTHER_MEMBERS: [&str; 11] = [
+    "type",
+    "id",
+    "call_id",
+    "status",
+    "results",
+    "result",
+    "outputs",
+    "output",
+    "pending_safety_checks",
+    "created_by",
+    "name",
+];
+
 /// Whether an item is reasoning of the model, which is no event.
 pub(super) fn is_reasoning(item_type: &str) -> bool {
     matches!(item_type, "reasoning" | "compaction" | "compaction_summary")
+}
+
+/// Whether a part belongs to reasoning.
+pub(super) fn is_thought(part: &Json) -> bool {
+    let is_empty = |key: &str| part.get(key).is_none_or(|value| value.is_null() || value.as_str() == Some(""));
+    matches!(part.text("type"), Some("reasoning_text" | "summary_text")) && is_empty("refusal")
 }
 
 /// Returns the members with content that items of a type have.
@@ -152,10 +173,9 @@ pub(super) fn check_members(item: &Json) -> Result<(), WireRefusal> {
     let item_type = item.text("type").unwrap_or_default();
     let own = content_members(item_type);
     let mut parts = own.iter().filter_map(|key| item.get(key)?.as_array()).flatten();
-    let is_said = |part: &Json| matches!(part.text("type"), Some("output_text" | "refusal"));
     // A client may collect each part that a message can have.
-    if is_reasoning(item_type) && parts.any(is_said) {
-        return Err(WireRefusal::new("wire.shape", "reasoning has the part of a message"));
+    if is_reasoning(item_type) && parts.any(|part| !is_thought(part)) {
+        return Err(WireRefusal::new("wire.shape", "reasoning has the part of another item"));
     }
     let is_empty = |value: &Json| value.is_null() || value.as_str() == Some("") || value.as_array() == Some(&[]);
     let has = |key: &&&str| item.get(key).is_some_and(|value| !is_empty(value));
@@ -220,20 +240,37 @@ pub(super) fn read_item(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>,
     Ok(events.into_iter().map(|event| item_segment(event, written, item_type, at)).collect())
 }
 
+/// Returns the segments of an item of a reply, the tools that the vendor found among them. Requests have them as known.
+pub(super) fn read_reply_item(written: &Json, at: &[JsonStep]) -> Result<Vec<Segment>, WireRefusal> {
+    let mut segments = read_item(written, at)?;
+    if matches!(written.text("type"), Some("additional_tools" | "tool_search_output")) {
+        let tools = written.get("tools").and_then(|tools| Segment::definitions(tools, at.to_vec()));
+        segments.extend(tools.map(|tools| Segment { is_sent_back: true, ..tools }));
+    }
+    Ok(segments)
+}
+
 fn item_segment(event: Event, written: &Json, item_type: &str, at: &[JsonStep]) -> Segment {
     let is_hosted = HOSTED_TYPES.contains(&item_type);
     let mut segment = Segment::new(without_approval(event), at.to_vec());
-    let Segment { event, texts, value, result_at, attached, .. } = &mut segment;
+    let Segment { event, texts, value, result_at, attached, held, .. } = &mut segment;
+    let place = |key: &str| join_path(at, [key.into()]);
+    let error = written.get("error").filter(|error| !error.is_null());
     match event.kind {
+        Kind::ToolResult if item_type.ends_with("_call") && error.is_some() => {
+            // The event has the error, and no output.
+            let has_message = error.is_some_and(|error| error.text("message").is_some());
+            held.push(if has_message { join_path(&place("error"), ["message".into()]) } else { place("error") });
+            *result_at = Some(place("error"));
+        }
         Kind::ToolResult => {
             let key = ["output", "results", "outputs", "result"]
                 .into_iter()
                 .find(|key| written.get(key).is_some_and(|result| !result.is_null()));
             if let Some(key) = key {
-                let place = join_path(at, [key.into()]);
                 match event.result {
-                    Some(_) => *value = Some(ValuePlace::of_result(place)),
-                    None => collect_texts(written.get(key).unwrap_or(&Json::Null), place, "\n", texts),
+                    Some(_) => *value = Some(ValuePlace::of_result(place(key))),
+                    None => collect_texts(written.get(key).unwrap_or(&Json::Null), place(key), "\n", texts),
                 }
             }
             if !is_hosted && event.result.is_none() {
@@ -241,7 +278,7 @@ fn item_segment(event: Event, written: &Json, item_type: &str, at: &[JsonStep]) 
             }
             let key = key.or_else(|| written.get("error").map(|_| "error"));
             // The found tools of a search are no text that a denial could replace.
-            *result_at = (item_type != "tool_search_output").then(|| join_path(at, [key.unwrap_or("output").into()]));
+            *result_at = (item_type != "tool_search_output").then(|| place(key.unwrap_or("output")));
         }
         Kind::ToolCall => {
             let is_custom = item_type == "custom_tool_call";
@@ -249,13 +286,31 @@ fn item_segment(event: Event, written: &Json, item_type: &str, at: &[JsonStep]) 
                 true => Some("input"),
                 false => ["arguments", "action", "operation"].into_iter().find(|key| written.get(key).is_some()),
             };
-            let place = |key: &str| ValuePlace::of_arguments(join_path(at, [key.into()]), written.get(key), is_custom);
-            *value = key.map(place);
+            let is_whole = |key: &&str| *key == "arguments" || is_custom || written.at(key).is_some_and(is_object);
+            if key.filter(is_whole).is_none() {
+                // All other members are its arguments.
+                let members = written.as_object().into_iter().flat_map(Object::iter).map(|(key, _)| key.as_str());
+                held.extend(members.filter(|key| !OTHER_MEMBERS.contains(key)).map(place));
+            }
+            let value_at = |key| ValuePlace::of_arguments(place(key), written.get(key), is_custom);
+            *value = key.map(value_at);
         }
+        Kind::ToolDefinitions => {
+            *held = definition_paths(written.get("tools").unwrap_or(&Json::Null), &place("tools"));
+            held.push(place("error"));
+        }
+        Kind::Other(_) if item_type == "mcp_approval_response" => {
+            held.extend(written.text("reason").map(|_| place("reason")));
+        }
+        Kind::Other(_) => held.push(place("arguments")),
         _ => {}
     }
     if is_hosted && matches!(event.kind, Kind::ToolCall | Kind::ToolResult) {
         event.more.insert(EXECUTED_BY, "vendor");
     }
     segment
+}
+
+fn is_object(value: &Json) -> bool {
+    value.as_object().is_some()
 }

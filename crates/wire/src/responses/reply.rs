@@ -4,8 +4,9 @@ use lictor_decode::piece;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonEdit, JsonPath, json_path};
 
-use super::item::{check_reply_item, read_item};
+use super::item::{check_reply_item, read_reply_item};
 use super::replacement::{message_item, refusal_part, text_part};
+use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::ruled_reply::{RuledReply, RuledSegment, shape};
 use crate::ruling::Ruling;
@@ -19,7 +20,10 @@ pub(super) fn read_segments(body: &Json) -> Result<Vec<Segment>, WireRefusal> {
     let mut segments = Vec::new();
     for (place, item) in output.iter().enumerate() {
         check_reply_item(item)?;
-        segments.extend(read_item(item, &json_path!["output", place])?);
+        segments.extend(read_reply_item(item, &json_path!["output", place])?);
+    }
+    if !segments.is_empty() {
+        segments.extend(QuotedTexts::of_error(body).into_segment());
     }
     segments.extend(read_end(body).into_iter().map(Segment::without_place));
     Ok(segments)

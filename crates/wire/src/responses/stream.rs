@@ -10,7 +10,7 @@ use lictor_decode::piece::{self, Piece, failure};
 use lictor_event::Event;
 use lictor_json::{Json, JsonEdit, json_path};
 
-use super::item::check_reply_item;
+use super::item::{check_reply_item, is_thought};
 use super::replacement::{announce_message, item_event};
 use super::reply::read_end;
 use super::streamed_item::{ItemKind, StreamedItem};
@@ -36,6 +36,22 @@ const CALL_EVENTS: [&str; 12] = [
     "response.apply_patch_call_operation_diff.",
     "response.computer_call",
     "response.tool_search_call.",
+];
+
+/// The types of events about reasoning.
+const THOUGHT_EVENTS: [&str; 12] = [
+    "response.reasoning_text.delta",
+    "response.reasoning_text.done",
+    "response.reasoning_part.added",
+    "response.reasoning_part.done",
+    "response.reasoning_summary_part.added",
+    "response.reasoning_summary_part.done",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_summary_text.done",
+    "response.reasoning_summary.delta",
+    "response.reasoning_summary.done",
+    "response.reasoning.delta",
+    "response.reasoning.done",
 ];
 
 /// The type of events with annotations, which may quote text that is masked.
@@ -109,7 +125,10 @@ impl VendorStream for ResponseStream {
             "response.completed" | "response.failed" | "response.incomplete" | "response.cancelled" => {
                 self.read_end(payload, units, &mut content)?;
             }
-            _ if event_type.starts_with("response.reasoning") || event_type.starts_with("response.compaction") => {}
+            _ if THOUGHT_EVENTS.contains(&event_type) => {
+                self.check_thought(payload, payload.get("part").filter(|part| !part.is_null()))?;
+            }
+            _ if event_type.starts_with("response.compaction") => self.check_thought(payload, None)?,
             _ if CALL_EVENTS.iter().any(|known| event_type.starts_with(known)) => {
                 let item = self.find_open(payload)?;
                 let ItemKind::Call(unit) = item.kind else { return Err(shape("an event does not fit its item")) };
@@ -255,7 +274,7 @@ impl ResponseStream {
             Some("output_text") => "text",
             Some("refusal") => "refusal",
             // A part of the model's reasoning.
-            Some("reasoning_text" | "summary_text") => return self.check_thought(payload, part),
+            Some("reasoning_text" | "summary_text") => return self.check_thought(payload, Some(part)),
             other => return Err(unknown("a part of the type", other.unwrap_or("none"))),
         };
         check_texts(std::slice::from_ref(part))?;
@@ -269,12 +288,12 @@ impl ResponseStream {
         Ok(())
     }
 
-    /// Refuses a part of reasoning in a message, or with a text that some clients would show.
-    fn check_thought(&self, payload: &Json, part: &Json) -> Result<(), WireRefusal> {
-        check_texts(std::slice::from_ref(part))?;
+    /// Refuses an event about reasoning that belongs to another item, and a part in it that some clients would show.
+    fn check_thought(&self, payload: &Json, part: Option<&Json>) -> Result<(), WireRefusal> {
+        check_texts(part.map(std::slice::from_ref).unwrap_or_default())?;
         let index = payload.get("output_index").and_then(Json::as_i64).unwrap_or(-1);
         let is_elsewhere = self.items.get(&index).is_some_and(|item| item.kind != ItemKind::Reasoning);
-        match is_elsewhere || part.text("refusal").is_some_and(|text| !text.is_empty()) {
+        match is_elsewhere || part.is_some_and(|part| !is_thought(part)) {
             true => Err(shape("a part does not fit its item")),
             false => Ok(()),
         }
@@ -282,6 +301,10 @@ impl ResponseStream {
 
     fn read_end(&mut self, payload: &Json, units: &mut Units, content: &mut FrameContent) -> Result<(), WireRefusal> {
         let response = payload.get("response").unwrap_or(&Json::Null);
+        let is_whole = payload.text("type") == Some("response.completed");
+        if is_whole && response.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(shape("a response is complete and an error at once"));
+        }
         for item in self.items.values_mut() {
             item.cut(units);
         }

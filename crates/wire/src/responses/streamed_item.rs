@@ -8,7 +8,7 @@ use lictor_event::{Arguments, Event};
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, edit_text, join_path, json_path};
 
 use super::item::{
-    check_members, check_reply_item, invocation_text, is_begun_by, is_item_type, is_reasoning, read_item,
+    check_members, check_reply_item, invocation_text, is_begun_by, is_item_type, is_reasoning, read_reply_item,
 };
 use super::replacement::{message_item, text_part};
 use crate::known::read_text;
@@ -103,6 +103,11 @@ impl StreamedItem {
 
     /// Reads an event about a call. Its pieces, their repetition and the name must agree.
     pub(super) fn read_call_event(&mut self, event_type: &str, payload: &Json) -> Result<(), WireRefusal> {
+        let is_call = self.item_type.ends_with("_call") || self.item_type == "program";
+        let is_named = matches!(self.item_type.as_str(), "function_call" | "custom_tool_call" | "mcp_call");
+        if !is_call && !is_reference(payload) || !is_named && payload.get("name").is_some_and(|name| !name.is_null()) {
+            return Err(shape("an event does not fit its item"));
+        }
         if event_type.ends_with(".delta") && self.has_given_arguments {
             return Err(shape("a call begins with arguments"));
         }
@@ -276,7 +281,7 @@ impl StreamedItem {
                 for (at, text) in &self.pieces {
                     check_repetition(Some(text), written.find(at).and_then(Json::as_str))?;
                 }
-                let mut events = read_item(written, &[])?.into_iter().map(|segment| segment.event);
+                let mut events = read_reply_item(written, &[])?.into_iter().map(|segment| segment.event);
                 units.complete(unit, events.next());
                 events.for_each(|event| units.attach(unit, event));
                 content.waits_for.push(unit);
@@ -374,7 +379,7 @@ impl StreamedItem {
             ));
         }
         let mut edits = Vec::new();
-        for (segment, ruling) in read_item(written, &[])?.iter().zip(units.rulings(unit)) {
+        for (segment, ruling) in read_reply_item(written, &[])?.iter().zip(units.rulings(unit)) {
             if let Ruling::Rewrite(event) = ruling {
                 edits.extend(segment.rewrite(event)?);
             }

@@ -5,7 +5,7 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonPath, JsonStep, Object, Text, join_path, json_path};
 
 use super::text_part::{TextPart, collect_texts, hash_attachments};
-use super::{EXECUTED_BY, Segment, ValuePlace};
+use super::{EXECUTED_BY, Segment, ValuePlace, definition_paths};
 use crate::known::{is_custom_call, is_thinking};
 use crate::refusal::WireRefusal;
 
@@ -82,7 +82,7 @@ pub(crate) fn read_call_block(role: &str, block: &Json) -> Result<Option<Event>,
 fn block_segment(event: Event, block: &Json, at: JsonPath) -> Segment {
     let content_at = join_path(&at, ["content".into()]);
     let mut segment = Segment::new(event, at);
-    let Segment { event, at, texts, value, result_at, attached } = &mut segment;
+    let Segment { event, at, texts, value, result_at, attached, held, .. } = &mut segment;
     match event.kind {
         Kind::ToolCall => {
             let input_at = join_path(at, ["input".into()]);
@@ -98,6 +98,10 @@ fn block_segment(event: Event, block: &Json, at: JsonPath) -> Segment {
                 Some(_) => *value = Some(ValuePlace::of_result(content_at)),
                 None => collect_texts(block.get("content").unwrap_or(&Json::Null), content_at, "\n", texts),
             }
+        }
+        Kind::ToolDefinitions => {
+            let tools_at = join_path(at, ["tools".into()]);
+            *held = definition_paths(block.get("tools").unwrap_or(&Json::Null), &tools_at);
         }
         _ => {}
     }
@@ -170,7 +174,7 @@ impl TextRun {
                     (false, false) => run.texts.clone(),
                 };
                 let result_at = (event.kind == Kind::ToolResult).then(|| join_path(at, ["content".into()]));
-                segments.push(Segment { event, at: at.to_vec(), texts, value: None, result_at, attached });
+                segments.push(Segment { texts, result_at, attached, ..Segment::new(event, at.to_vec()) });
             }
         }
         Ok(())

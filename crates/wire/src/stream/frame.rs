@@ -9,9 +9,9 @@ use lictor_json::{
 
 use super::refusals::shape;
 use super::units::Units;
+use crate::name::is_name;
 use crate::refusal::WireRefusal;
 use crate::segment::{Edits, Segment};
-use crate::unread::is_name;
 
 /// How many characters of an unknown field a message shows.
 const MAX_SHOWN_CHARS: usize = 40;

@@ -5,10 +5,10 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use lictor_json::Text;
 
-use super::keys::is_name;
+use crate::name::is_name;
 
 /// What a string under a key of files is.
-pub(super) enum FileContent {
+pub(crate) enum FileContent {
     /// The address of a file, or bytes that are no text.
     Opaque,
     /// The text in a file.
@@ -18,7 +18,7 @@ pub(super) enum FileContent {
 }
 
 /// Reads a string under a key of files.
-pub(super) fn read_file(written: &str) -> FileContent {
+pub(crate) fn read_file(written: &str) -> FileContent {
     let is_address = ["https://", "http://"].iter().any(|scheme| written.starts_with(scheme));
     if is_address && written.bytes().all(|byte| byte.is_ascii_graphic()) {
         return FileContent::Opaque;

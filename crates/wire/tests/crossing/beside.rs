@@ -122,7 +122,7 @@ fn error_beside_choices_hides_no_event() {
     let kinds = |body: &str| -> Vec<Kind> {
         Reply::read(Api::Chat, body.as_bytes()).unwrap().events().iter().map(|event| event.kind.clone()).collect()
     };
-    assert_eq!(kinds(&body), [Kind::ToolCall, Kind::Error]);
+    assert_eq!(kinds(&body), [Kind::ToolCall, Kind::Error, Kind::AssistantMessage]);
     assert_eq!(kinds(r#"{"error":{"message":"x"}}"#), [Kind::Error]);
     let both =
         format!(r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":"x"}},"delta":{call}}}]}}"#);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "a test fails by panicking, and says why")]
 
+mod audio;
 mod beside;
 mod calls;
 mod canonical;
@@ -13,6 +14,8 @@ mod known_messages;
 mod made;
 mod masks;
 mod members;
+mod nested;
+mod pieces;
 mod python;
 mod quoted;
 mod readings;
@@ -20,6 +23,7 @@ mod recorded;
 mod replies;
 mod requests;
 mod sdk;
+mod sent_back;
 mod strange;
 mod unread;
 mod vendors;

@@ -16,7 +16,8 @@ const START: &str = r#"{"type":"message_start","message":{"role":"assistant","co
 #[test]
 fn unknown_stream_content_is_refused() {
     let chat = [
-        (r#"{"index":0,"delta":{"audio":{"data":"x"}}}"#, "stream.unknown"),
+        (r#"{"index":0,"delta":{"audio":{"transcript":["x"]}}}"#, "wire.shape"),
+        (r#"{"index":0,"delta":{"audio":"x"}}"#, "wire.shape"),
         (r#"{"delta":{"content":"x"}}"#, "stream.shape"),
         (r#"{"index":0,"delta":{"content":["x"]}}"#, "wire.shape"),
         (r#"{"index":0,"delta":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}"#, "stream.shape"),
@@ -39,6 +40,9 @@ fn unknown_stream_content_is_refused() {
             r#"{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"g"}}]}}"#,
         ],
         [r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, r#"{"index":0,"delta":{"content":"more"}}"#],
+        [r#"{"index":0,"delta":{},"finish_reason":"stop"}"#, r#"{"index":0,"delta":{"audio":{"transcript":"more"}}}"#],
+        [r#"{"index":0,"delta":{"audio":{"transcript":"a"}}}"#, r#"{"index":0,"delta":{"content":"more"}}"#],
+        [r#"{"index":0,"delta":{"refusal":"a"}}"#, r#"{"index":0,"delta":{"audio":{"transcript":"more"}}}"#],
     ];
     for choices in twice {
         assert_eq!(code(Api::Chat, &chunks(&choices)), Some("stream.shape"), "{choices:?}");

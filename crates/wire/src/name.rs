@@ -1,0 +1,10 @@
+//! Names: short words of a vendor or a client that are no text.
+
+/// The most bytes of a name.
+const MAX_NAME_BYTES: usize = 256;
+
+/// Whether a string is a name: short, and without anything that separates words.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+*$".contains(&byte);
+    text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
+}
