@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn float_between_two_decimals_is_written_with_the_even_one() {
+    fn float_between_decimals_takes_the_even_one() {
         let ties = [
             (2f64.powi(-25), "2.9802322387695312e-8"),
             (1125899906842624.25, "1125899906842624.2"),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_counts_from_first_known_time_after_untimed_positions() {
+    fn clock_counts_from_first_known_time() {
         let mut clock = Clock::default();
         assert!(clock.is_unset() && clock.read(None) && !clock.read(None));
         assert_eq!((clock.now(), clock.latest(), clock.to_time(Time::default())), (Time::default(), None, None));
