@@ -156,7 +156,7 @@ fn find_stem(name: &str) -> Option<(&str, &'static str)> {
 }
 
 /// Returns the words of a name, in lower case: `conversationUUID` has two.
-fn split_words(key: &str) -> Vec<String> {
+pub(super) fn split_words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let letters: Vec<char> = key.chars().collect();
     for (place, letter) in letters.iter().enumerate() {
