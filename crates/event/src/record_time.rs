@@ -77,7 +77,7 @@ fn is_meant_as_time(text: &str) -> bool {
     let has_minutes = |part: &[u8]| matches!(part, [h, b':', m, mm, ..] if [h, m, mm].into_iter().all(is_digit));
     let has_time_of_day = || {
         let mut places = text.windows(4).enumerate().filter(|(_, part)| has_minutes(part));
-        places.any(|(place, _)| !text.get(place + 4).is_some_and(|byte| is_digit(byte)))
+        places.any(|(place, _)| !text.get(place + 4).is_some_and(is_digit))
     };
     let is_compact = || {
         text.len() >= 13
