@@ -4,10 +4,9 @@
 //! those of the agent too, each user has a session. Otherwise [`LoneMessages`](super::session_key::LoneMessages) says that
 //! sessions may be mixed.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::member_names::{CONTAINERS, is_person_name, name_of};
+use super::member_names::{find_person, name_of};
 use super::mixed_sessions::{IdentifierCounts, MIXED_SESSIONS};
 use super::session_key::{MessageRole, SESSION_KEYS, find_session, read_role};
 use super::{Fault, LogRecord};
@@ -77,20 +76,4 @@ impl PersonSessions {
         );
         Some(Fault { message, ..fault })
     }
-}
-
-/// Returns the member of a record that names a person, with the one that it is in, and the person.
-pub(super) fn find_person(record: &Json) -> Option<(Option<&'static str>, &Text, Cow<'_, str>)> {
-    let within = || {
-        CONTAINERS.iter().find_map(|parent| {
-            let (key, person) = find_in(record.get(parent)?)?;
-            Some((Some(*parent), key, person))
-        })
-    };
-    find_in(record).map(|(key, person)| (None, key, person)).or_else(within)
-}
-
-fn find_in(holder: &Json) -> Option<(&Text, Cow<'_, str>)> {
-    let mut members = holder.as_object()?.iter();
-    members.find_map(|(key, value)| name_of(value).filter(|_| is_person_name(key)).map(|person| (key, person)))
 }

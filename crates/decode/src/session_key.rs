@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 
 use super::content::Content;
 use super::conversation::Conversations;
-use super::member_names::{CONTAINERS, is_session_name, name_of};
+use super::member_names::{CONTAINERS, find_person, is_session_name, name_of};
 use super::mixed_sessions::{IdentifierCounts, MIXED_SESSIONS, SessionMixtures};
-use super::person_sessions::find_person;
 use super::restart_signs;
 use super::{DecodedEvents, Decoder, Fault, LogRecord};
 use lictor_event::Source;

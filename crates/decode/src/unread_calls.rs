@@ -7,6 +7,7 @@
 
 mod call_finder;
 mod unlisted_calls;
+mod value_path;
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -16,10 +17,11 @@ use super::said_calls::{SaidCall, find_said_calls};
 use super::unmade_calls::UnmadeCalls;
 use super::{DecodedEvents, Decoder, Fault};
 pub(super) use call_finder::collect_calls;
-use call_finder::{ValuePath, call_name, is_home_made};
+use call_finder::{call_name, is_home_made};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Object, Text};
+use value_path::ValuePath;
 
 /// How many suspects are kept until the end of a file; beyond that, one of each name.
 const MAX_SUSPECTS: usize = 10_000;

@@ -24,7 +24,7 @@ mod time;
 pub use answer::{Answer, AnswerValue, DRIFT};
 pub use declaration::{Declared, find_contradiction};
 pub use kind::Kind;
-pub use log_time::parse_log_time;
+use log_time::parse_log_time;
 pub use machine_turn::{is_machine_made, is_machine_turn};
 pub use record_time::{TIME_KEYS, find_history_time, find_time, find_unread_time, read_time};
 pub use time::{parse_time, time_since_1970, write_time};

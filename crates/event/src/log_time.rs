@@ -25,7 +25,7 @@ const PATTERNS: [&str; 4] = [
 ];
 
 /// Returns the time that a text in a log names: in RFC 3339, RFC 2822, or as a program writes it with an offset.
-pub fn parse_log_time(text: &str) -> Option<Time> {
+pub(crate) fn parse_log_time(text: &str) -> Option<Time> {
     parse_time(text).or_else(|| parse_written(text))
 }
 

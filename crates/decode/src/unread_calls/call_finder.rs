@@ -1,6 +1,7 @@
 //! Finds what looks like a call in a record, wherever it is.
 
 use super::unlisted_calls::{is_elsewhere, is_schema, is_unlisted_call, may_hold_call};
+use super::value_path::{PathElement, ValuePath};
 use crate::said_calls::find_printed_name;
 use lictor_json::{Json, Object};
 
@@ -99,45 +100,6 @@ const DATA: [&str; 16] = [
 /// Members with the words of a person or a model, which may quote anything.
 const SAID: [&str; 8] =
     ["content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "query", "question"];
-
-/// The way to a value in a record. It borrows everything: nearly all values are no calls.
-pub(crate) struct ValuePath<'p> {
-    pub(super) parent: Option<&'p ValuePath<'p>>,
-    pub(super) step: PathElement<'p>,
-    depth: usize,
-    /// Whether an agent says the value.
-    is_said: bool,
-    /// Whether it is in what a tool returns, or the parameters of a request that is no call.
-    is_quoted: bool,
-}
-
-pub(super) enum PathElement<'p> {
-    Key(&'p str),
-    Index(usize),
-}
-
-impl<'p> ValuePath<'p> {
-    fn add(parent: Option<&'p ValuePath<'p>>, step: PathElement<'p>) -> ValuePath<'p> {
-        ValuePath {
-            parent,
-            step,
-            depth: parent.map_or(0, |parent| parent.depth) + 1,
-            is_said: parent.is_some_and(|parent| parent.is_said),
-            is_quoted: parent.is_some_and(|parent| parent.is_quoted),
-        }
-    }
-
-    pub(super) fn write(&self, into: &mut String) {
-        if let Some(parent) = self.parent {
-            parent.write(into);
-            into.push('.');
-        }
-        match self.step {
-            PathElement::Key(key) => into.push_str(key),
-            PathElement::Index(index) => into.push_str(&index.to_string()),
-        }
-    }
-}
 
 /// Returns the name of the tool in an object that is a call. A step may have a name beside its tool.
 pub(super) fn call_name(call: &Object) -> Option<&str> {

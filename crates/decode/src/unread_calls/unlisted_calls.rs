@@ -3,7 +3,7 @@
 //! Such objects are also definitions, examples and what a test expects. So their arguments must be arguments rather than a
 //! schema of them, and no member around them may say that they are something else.
 
-use super::call_finder::{PathElement, ValuePath};
+use super::value_path::{PathElement, ValuePath};
 use crate::member_names::split_words;
 use lictor_json::{Json, Object};
 
