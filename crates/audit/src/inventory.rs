@@ -1,6 +1,6 @@
 //! What is in a log, before any policy judges it: files, sessions, kinds of events, tools with what they do.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 use lictor_decode::input::Input;
@@ -14,6 +14,7 @@ use lictor_policy::effect::{Effects, each_definition, guess_from_definition, gue
 use crate::batch::{self, Batches};
 use crate::coverage::SeenFacts;
 use crate::report::FileReport;
+use crate::time_order::{TimeOrder, UnorderedSessions};
 use crate::{AuditError, AuditOptions, LogCoverage};
 
 /// The most argument names that are kept for a tool.
@@ -67,7 +68,8 @@ pub struct ToolUse {
 /// Reads the inputs once, and marks what each judge could judge of them.
 pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Judge]) -> Result<Inventory, AuditError> {
     let mut inventory = Inventory::default();
-    let mut sessions: HashSet<(Option<usize>, Option<Text>)> = HashSet::new();
+    let mut sessions: HashMap<(Option<usize>, Option<Text>), TimeOrder> = HashMap::new();
+    let mut unordered = UnorderedSessions::default();
     let mut seen: Vec<SeenFacts> = judges.iter().map(SeenFacts::new).collect();
     // Only facts matter here, so that one state serves all sessions.
     let mut states: Vec<_> = judges.iter_mut().map(Judge::start).collect();
@@ -78,7 +80,13 @@ pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Ju
         inventory.faults.append(&mut decoded.faults);
         for event in &decoded.events {
             let of_file = (!spans_files || event.session.is_none()).then_some(log);
-            sessions.insert((of_file, event.session.clone()));
+            let order = sessions.entry((of_file, event.session.clone())).or_default();
+            // As in an audit: the decoders of other formats watch their order themselves.
+            if let (true, None, Some(time)) = (spans_files, event.seq, event.time)
+                && order.add(time)
+            {
+                unordered.note(file, &event.source);
+            }
             inventory.add(event);
             for ((judge, state), seen) in judges.iter_mut().zip(&mut states).zip(&mut seen) {
                 judge.advance(state, event)?;
@@ -89,6 +97,7 @@ pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Ju
     }
     let (files, mut unreadable) = batches.into_files();
     inventory.faults.append(&mut unreadable);
+    inventory.faults.extend(unordered.into_fault().map(|(_, fault)| fault));
     if inventory.events > 0 {
         inventory.faults.extend(batch::find_eventless(inputs, &files));
     }

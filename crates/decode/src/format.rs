@@ -202,7 +202,7 @@ impl Format {
     /// Returns a decoder that puts records in the order of their times, where that matters to the format.
     fn sorting_decoder(self) -> Box<dyn Decoder> {
         match self.is_judged_in_order() {
-            true => TimeSorter::wrap(self.checking_decoder()),
+            true => TimeSorter::wrap(self.checking_decoder(), self.takes_session_key()),
             false => self.checking_decoder(),
         }
     }

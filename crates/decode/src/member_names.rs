@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use lictor_json::Json;
+use lictor_json::{Json, Text};
 
 /// Members of a record that may hold the one that names its session.
 pub(super) const CONTAINERS: [&str; 5] = ["metadata", "meta", "requestMetadata", "context", "extra"];
@@ -131,6 +131,22 @@ pub(super) fn name_of(value: &Json) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Returns the member of a record that names a person, with the one that it is in, and the person.
+pub(super) fn find_person(record: &Json) -> Option<(Option<&'static str>, &Text, Cow<'_, str>)> {
+    let within = || {
+        CONTAINERS.iter().find_map(|parent| {
+            let (key, person) = find_in(record.get(parent)?)?;
+            Some((Some(*parent), key, person))
+        })
+    };
+    find_in(record).map(|(key, person)| (None, key, person)).or_else(within)
+}
+
+fn find_in(holder: &Json) -> Option<(&Text, Cow<'_, str>)> {
+    let mut members = holder.as_object()?.iter();
+    members.find_map(|(key, value)| name_of(value).filter(|_| is_person_name(key)).map(|person| (key, person)))
+}
+
 /// Returns the text of a value that may be an identifier: a short text or a whole number.
 pub(super) fn read_identifier(value: &Json) -> Option<String> {
     const MAX_BYTES: usize = 200;
@@ -156,7 +172,7 @@ fn find_stem(name: &str) -> Option<(&str, &'static str)> {
 }
 
 /// Returns the words of a name, in lower case: `conversationUUID` has two.
-fn split_words(key: &str) -> Vec<String> {
+pub(super) fn split_words(key: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let letters: Vec<char> = key.chars().collect();
     for (place, letter) in letters.iter().enumerate() {

@@ -1,11 +1,14 @@
 //! Calls within texts: how open models write them, and how programs print the objects of a library.
 //!
-//! A log that keeps only the text of a model holds its calls in that text: `<tool_call>{…}</tool_call>`, `Action:` with
-//! `Action Input:`, `<invoke name="…">`, or the blocks of an interface as JSON. Decoders do not read them, so they are
-//! reported unless another event is that call.
+//! A log that keeps only the text of a model holds its calls in that text: after a mark of its chat template, as `Action:`
+//! with `Action Input:`, as an object with a name and arguments, or as the blocks of an interface. Decoders do not read
+//! them, so they are reported unless another event is that call.
+
+mod tagged_calls;
 
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
+use tagged_calls::find_tagged;
 
 /// A call within a text.
 pub(super) struct SaidCall<'t> {
@@ -31,10 +34,9 @@ pub(super) fn find_said_calls(event: &Event, found: &mut impl FnMut(SaidCall<'_>
     let Some(text) = event.text.as_deref() else { return };
     match event.kind {
         Kind::AssistantMessage => {
-            find_tagged(text, "<tool_call>", '{', "\"name\"", found);
-            find_tagged(text, "[TOOL_CALLS]", '[', "\"name\"", found);
-            find_tagged(text, "<invoke ", 'n', "name=", found);
+            find_tagged(text, found);
             find_react(text, found);
+            find_bare(text, found);
             find_printed(text, found);
             find_blocks(text, &["tool_use", "tool_call", "tool-call", "function_call", "function"], found);
         }
@@ -52,35 +54,76 @@ pub(super) fn find_printed_name(text: &str) -> Option<&str> {
     })
 }
 
-/// Finds calls after a tag, whose name is a text after a key.
-fn find_tagged(text: &str, tag: &str, first: char, key: &str, found: &mut impl FnMut(SaidCall<'_>)) {
-    for (_, rest) in text.match_indices(tag).map(|(place, tag)| text.split_at(place + tag.len())) {
-        let rest = rest.trim_start();
-        if !rest.starts_with(first) {
-            continue;
-        }
-        let named = rest.split_once(key).map(|(_, rest)| rest.trim_start().trim_start_matches(':'));
-        if let Some(tool) = named.and_then(take_quoted) {
-            found(SaidCall { tool, id: None, style: "a call between tags" });
-        }
-    }
-}
-
-/// Finds the steps of ReAct: a line with the action, and one with its input.
+/// Finds the steps of ReAct: a line with the action, and one with its input; or a line with both, as in `pay[10]`. Of
+/// JSON after `Action:`, [`find_bare`] knows more.
 fn find_react(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
-    if !text.contains("Action Input:") {
+    if !text.contains("Action") {
         return;
     }
     let mut tool = None;
     for line in text.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix("Action:") {
-            tool = Some(name.trim().trim_matches(['`', '"', '\'', '[', ']'])).filter(|name| !name.is_empty());
-        } else if line.starts_with("Action Input:")
+        if let Some(step) = take_step(line, "Action") {
+            tool = Some(step.trim_matches(['`', '"', '\'', '[', ']'])).filter(|name| !name.is_empty());
+            let is_name =
+                |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+            let (name, rest) = step.split_at(step.find(['[', '(']).unwrap_or(step.len()));
+            let is_whole = rest.ends_with([']', ')']) && is_name(name) && !is_end(name);
+            if is_whole {
+                tool = None;
+                found(SaidCall { tool: name, id: None, style: "`Action:` with a call" });
+            }
+        } else if take_step(line, "Action Input").is_some()
             && let Some(tool) = tool.take()
         {
             found(SaidCall { tool, id: None, style: "`Action:` with `Action Input:`" });
         }
     }
+}
+
+/// Returns what a line says after the name of a step of ReAct, which may have a number.
+fn take_step<'t>(line: &'t str, name: &str) -> Option<&'t str> {
+    let rest = line.trim_start_matches(['*', '#', ' ']).strip_prefix(name)?;
+    let rest = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ' || letter == '*');
+    Some(rest.strip_prefix(':')?.trim_start_matches('*').trim())
+}
+
+/// Whether the name of an action ends the work of the agent.
+fn is_end(name: &str) -> bool {
+    ["finish", "final answer", "final_answer", "answer"].iter().any(|end| name.trim().eq_ignore_ascii_case(end))
+}
+
+/// Finds calls that are a text as a whole, as Llama writes them, or that come after `Action:`.
+fn find_bare(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
+    let text = text.split_once("Action:").map_or(text, |(_, rest)| rest).trim();
+    let text = text.strip_prefix("```").map_or(text, |text| text.strip_prefix("json").unwrap_or(text));
+    let text = text.split_once("```").map_or(text, |(text, _)| text).trim();
+    if !text.starts_with(['{', '[']) {
+        return;
+    }
+    let Ok(parsed) = lictor_json::parse_str(text) else { return };
+    for call in std::slice::from_ref(&parsed).iter().chain(parsed.as_array().unwrap_or_default()) {
+        // Blocks with a type are those of an interface.
+        if let Some(tool) = read_call(call).filter(|_| call.get("type").is_none()) {
+            found(SaidCall { tool, id: None, style: "a name with arguments as JSON text" });
+        }
+    }
+}
+
+/// Returns the tool of an object that has little more than a name and arguments. Models number such calls, so that an id
+/// tells nothing.
+fn read_call(value: &Json) -> Option<&str> {
+    const NAMES: [&str; 5] = ["name", "tool_name", "tool", "function", "action"];
+    const ARGUMENTS: [&str; 8] =
+        ["arguments", "parameters", "args", "kwargs", "tool_input", "tool_args", "action_input", "input"];
+    const MAX_MEMBERS: usize = 6;
+    let call = value.as_object().filter(|call| call.len() <= MAX_MEMBERS && call.get("description").is_none())?;
+    let (key, name) = NAMES.iter().find_map(|key| Some((*key, call.get(key)?.as_str()?)))?;
+    let has_arguments = ARGUMENTS.iter().any(|argument| match call.get(argument) {
+        Some(Json::Object(_)) => *argument != "input" || key != "name",
+        Some(Json::String(text)) => *argument == "action_input" || text.trim_start().starts_with('{'),
+        _ => false,
+    });
+    (has_arguments && !is_end(name)).then_some(name)
 }
 
 /// Finds calls that Python printed as the objects of a library.

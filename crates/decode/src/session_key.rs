@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::content::Content;
 use super::conversation::Conversations;
-use super::member_names::{CONTAINERS, is_person_name, is_session_name, name_of};
+use super::member_names::{CONTAINERS, find_person, is_session_name, name_of};
 use super::mixed_sessions::{IdentifierCounts, MIXED_SESSIONS, SessionMixtures};
 use super::restart_signs;
 use super::{DecodedEvents, Decoder, Fault, LogRecord};
@@ -120,6 +120,9 @@ pub(super) struct LoneMessages {
     /// The member that names a person, which is no session, with its values: one person has many conversations, but
     /// several persons in one file have several at least.
     owners: Option<(Text, BTreeSet<Text>)>,
+    /// The users and the persons of other messages among them. Words of one user would count for another.
+    users: BTreeSet<Text>,
+    others: BTreeSet<Text>,
     /// The values of the members that read like identifiers.
     identifiers: IdentifierCounts,
     /// What the records of named sessions say beside their names.
@@ -128,7 +131,7 @@ pub(super) struct LoneMessages {
 
 /// Who wrote a lone message, as all formats of messages have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MessageRole {
+pub(super) enum MessageRole {
     System,
     User,
     /// The agent, with an answer in words.
@@ -173,8 +176,8 @@ impl LoneMessages {
             Some((_, count)) => *count += 1,
             None => self.unnamed = Some((record.fault("decode.no_session", ""), 1)),
         }
-        self.note_owner(&record.value);
         let role = read_role(&record.value);
+        self.note_owner(&record.value, role);
         self.identifiers.count(record, role == Some(MessageRole::User));
         let sign = self.find_restart(&record.value, role).filter(|_| self.acted);
         if let Some(sign) = sign {
@@ -189,15 +192,20 @@ impl LoneMessages {
         self.last_role = role;
     }
 
-    fn note_owner(&mut self, message: &Json) {
-        let mut members = message.as_object().into_iter().flat_map(|object| object.iter());
-        let find =
-            |(key, value): (&Text, &Json)| Some((key.clone(), name_of(value).filter(|_| is_person_name(key))?.into()));
-        let Some((key, owner)): Option<(Text, Text)> = members.find_map(find) else { return };
+    fn note_owner(&mut self, message: &Json, role: Option<MessageRole>) {
+        let Some((_, key, owner)) = find_person(message) else { return };
+        let owner = Text::from(owner.into_owned());
         let (known, owners) = self.owners.get_or_insert_with(|| (key.clone(), BTreeSet::new()));
-        if *known == key && owners.len() < MAX_OWNERS {
+        if *known == *key && owners.len() < MAX_OWNERS {
+            let speakers = if role == Some(MessageRole::User) { &mut self.users } else { &mut self.others };
+            speakers.insert(owner.clone());
             owners.insert(owner);
         }
+    }
+
+    /// Whether the messages have several users: two say something, or the agent speaks to two, by the names of users.
+    fn has_several_users(&self) -> bool {
+        self.users.len() > 1 || self.others.len() > 1 && !self.users.is_disjoint(&self.others)
     }
 
     /// Returns what shows that a message begins another conversation.
@@ -261,8 +269,12 @@ impl LoneMessages {
 
     /// Returns the fault of messages that may belong to several sessions, but name none.
     fn fault(&mut self) -> Option<Fault> {
-        let (fault, count) = self.unnamed.take()?;
+        let (mut fault, count) = self.unnamed.take()?;
+        if self.has_several_users() {
+            fault.code = MIXED_SESSIONS;
+        }
         let messages = if count == 1 { "one message names".to_owned() } else { format!("{count} messages name") };
+        let owners = self.owners.take().filter(|(_, owners)| owners.len() > 1);
         let what = if self.named > 0 {
             format!("{messages} no session, while others of this file do")
         } else if let Some(fault) = self.identifiers.fault() {
@@ -270,7 +282,7 @@ impl LoneMessages {
         } else if self.restarts > 0 {
             let sign = self.sign.unwrap_or_default();
             format!("{messages} no session, but {sign} {} conversations", self.restarts + 1)
-        } else if let Some((key, owners)) = self.owners.take().filter(|(_, owners)| owners.len() > 1) {
+        } else if let Some((key, owners)) = owners {
             format!("{messages} no session, but the values of `{key}` tell of {} conversations", owners.len())
         } else if count == 1 && self.is_numbered {
             let message = "the file holds one message of a conversation, which is judged alone; put the messages of a \
@@ -285,7 +297,7 @@ impl LoneMessages {
 }
 
 /// Returns who wrote a message; none if it does not say.
-fn read_role(message: &Json) -> Option<MessageRole> {
+pub(super) fn read_role(message: &Json) -> Option<MessageRole> {
     let calls =
         ["tool_calls", "function_call"].iter().any(|key| message.get(key).is_some_and(|calls| !calls.is_null()));
     match message.text("role").or_else(|| message.text("type"))? {

@@ -2,7 +2,7 @@
 
 use lictor_logic::Time;
 
-use crate::parse_time;
+use crate::parse_log_time;
 use crate::time::time_since_1970;
 use lictor_json::{Json, Number, Object};
 
@@ -12,11 +12,14 @@ pub const TIME_KEYS: [&str; 7] = ["time", "timestamp", "ts", "created_at", "crea
 /// Below this a number is not read as the time of a `date`: `20260501` is a day of the calendar.
 const FIRST_DATE_NUMBER: f64 = 1e8;
 
+/// The longest text that may be meant as a time. Longer ones are words.
+const MAX_TIME_BYTES: usize = 100;
+
 /// Returns the time that a value names: a text with its offset from UTC, or a number since 1970. A text of digits is
 /// a number.
 pub fn read_time(value: &Json) -> Option<Time> {
     match value {
-        Json::String(text) => parse_time(text).or_else(|| parse_digits(text).as_ref().and_then(time_since_1970)),
+        Json::String(text) => parse_log_time(text).or_else(|| parse_digits(text).as_ref().and_then(time_since_1970)),
         Json::Number(number) => time_since_1970(number),
         _ => None,
     }
@@ -66,13 +69,22 @@ fn parse_digits(text: &str) -> Option<Number> {
     is_digits.then(|| whole().or_else(number))?
 }
 
-/// Whether a text is a day of the calendar with a time of day, as in `2026-05-01 10:00:03`.
+/// Whether a text is meant as a moment: it has a time of day, as in `2026-05-01 10:00:03` and `5/1/26, 10:00 AM`, or is a
+/// day and a time in digits, as in `20260501T100003`.
 fn is_meant_as_time(text: &str) -> bool {
-    let (year, rest) = text.trim_start().split_at_checked(4).unwrap_or_default();
-    year.len() == 4
-        && year.bytes().all(|byte| byte.is_ascii_digit())
-        && rest.starts_with(['-', '/'])
-        && rest.contains(':')
+    let text = text.trim().as_bytes();
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let has_minutes = |part: &[u8]| matches!(part, [h, b':', m, mm, ..] if [h, m, mm].into_iter().all(is_digit));
+    let has_time_of_day = || {
+        let mut places = text.windows(4).enumerate().filter(|(_, part)| has_minutes(part));
+        places.any(|(place, _)| !text.get(place + 4).is_some_and(is_digit))
+    };
+    let is_compact = || {
+        text.len() >= 13
+            && matches!(text.get(8), Some(b'T' | b' '))
+            && text.iter().enumerate().take(13).all(|(place, byte)| place == 8 || is_digit(byte))
+    };
+    text.len() <= MAX_TIME_BYTES && (has_time_of_day() || is_compact())
 }
 
 #[cfg(test)]
@@ -110,6 +122,28 @@ mod tests {
         }
         let both = record(r#"{"time":"noon","timestamp":"2026-05-04T09:00:00Z"}"#);
         assert_eq!(find_time(&both), Some(Time::from_seconds(1_777_885_200)));
+    }
+
+    #[test]
+    fn record_time_of_two_meanings_is_named() {
+        for time in [
+            "04/05/2026 09:00:00",
+            "4.5.2026 9:00",
+            "5/4/26, 9:00 AM",
+            "May 4, 2026, 9:00:00 AM",
+            "Mon, 04 May 2026 09:00:00",
+            "Mon, 04 May 2026 09:00:00 CET",
+            "Mon May  4 09:00:00 2026",
+            "09:00:00",
+            "20260504T090000",
+            "20260504 090000",
+        ] {
+            let other = record(&format!(r#"{{"timestamp":"{time}"}}"#));
+            assert_eq!((find_time(&other), find_unread_time(&other)), (None, Some(("timestamp", time))), "{time}");
+        }
+        for text in ["at 127.0.0.1:8080", "4:5", "soon: 10", "20260504", "build-20260504T0900"] {
+            assert_eq!(find_unread_time(&record(&format!(r#"{{"time":"{text}"}}"#))), None, "{text}");
+        }
     }
 
     #[test]

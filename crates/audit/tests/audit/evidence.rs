@@ -146,6 +146,28 @@ fn inventory_counts_machine_turns_as_properties_do() {
 }
 
 #[test]
+fn inventory_reports_order_as_audits_do() {
+    let event = |second: u32, more: &str| {
+        format!(r#"{{"session":"a","time":"2026-05-01T10:00:{second:02}Z","kind":"user_message"{more}}}"#)
+    };
+    let other = r#"{"session":"b","time":"2026-05-01T09:00:00Z","kind":"user_message"}"#;
+    for (log, wanted) in [
+        ([event(5, ""), other.to_owned(), event(3, "")].join("\n"), &[("decode.unordered_log", 3)][..]),
+        ([event(5, r#","seq":2"#), event(3, r#","seq":1"#)].join("\n"), &[]),
+        ([event(5, ""), other.to_owned(), event(6, "")].join("\n"), &[]),
+    ] {
+        let inputs = [Input::from_bytes("log.jsonl", log.as_bytes().to_vec())];
+        let inventory = take_inventory(&inputs, &AuditOptions::default(), &mut [judge(POLICY)]).unwrap();
+        let report = run(POLICY, &log);
+        for faults in [&inventory.faults, &report.faults] {
+            let found: Vec<(&str, u32)> = faults.iter().map(|fault| (fault.code, fault.line)).collect();
+            assert_eq!(found, wanted, "{log}");
+        }
+        assert_eq!(inventory.faults.len(), report.faults.len());
+    }
+}
+
+#[test]
 fn declared_purposes_of_policy_are_evidence() {
     let policy = |purposes: &str| {
         format!(

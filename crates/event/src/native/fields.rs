@@ -2,7 +2,7 @@
 
 use lictor_logic::Time;
 
-use crate::{Arguments, parse_time, time_since_1970};
+use crate::{Arguments, parse_log_time, time_since_1970};
 use lictor_json::{Json, Number, Text};
 
 /// A mistake in a line: its code and message.
@@ -75,7 +75,7 @@ impl Field<'_> {
     pub(super) fn read_time(self, into: &mut Option<Time>) -> Result<(), FieldError> {
         *into = match &*self.value {
             Json::Null => return Ok(()),
-            Json::String(text) => parse_time(text),
+            Json::String(text) => parse_log_time(text),
             Json::Number(number) => time_since_1970(number),
             _ => None,
         };

@@ -135,3 +135,58 @@ fn finer_session_member_is_a_fault() {
         assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
     }
 }
+
+/// Returns the sessions of messages of two users, with the agent's answers, and the codes of the faults.
+fn users(members: &[&str]) -> (Vec<String>, Vec<&'static str>) {
+    let decoded = decode(None, &messages(members));
+    let sessions = decoded.events.iter().map(|event| event.session.as_deref().unwrap_or_default().to_owned());
+    (sessions.collect(), decoded.faults.iter().map(|fault| fault.code).collect())
+}
+
+#[test]
+fn users_without_session_are_told_apart() {
+    for key in ["user_id", "userId", "user_email", "customer_id", "end_user_id"] {
+        let (ann, bob) = (format!(r#""{key}":"ann""#), format!(r#""{key}":"bob""#));
+        let (sessions, faults) = users(&[&ann, &ann, &bob, &bob, &ann]);
+        assert_eq!((sessions.join(" "), faults), ("ann ann bob bob ann".to_owned(), vec![]), "{key}");
+        // One user has one conversation.
+        assert_eq!(users(&[&ann, &ann, &ann]), (vec![String::new(); 3], vec![]), "{key}");
+    }
+    let (ann, bob) = (r#""metadata":{"user_id":1}"#, r#""metadata":{"user_id":2}"#);
+    assert_eq!(users(&[ann, ann, bob, bob]).0, ["1", "1", "2", "2"]);
+    // A session counts more than a user.
+    let (ann, bob) = (r#""session_id":"a","user_id":1"#, r#""session_id":"b","user_id":1"#);
+    assert_eq!(users(&[ann, ann, bob, bob]), (["a", "a", "b", "b"].map(str::to_owned).to_vec(), vec![]));
+}
+
+#[test]
+fn users_of_some_messages_only_are_a_fault() {
+    let (ann, bob, agent, none) = (r#""user_id":"ann""#, r#""user_id":"bob""#, r#""user_id":"bot""#, r#""x":1"#);
+    for members in [
+        // The agent names none, or itself; or a member of another name says whom it speaks to.
+        &[ann, none, bob, none][..],
+        &[ann, agent, bob, agent],
+        &[ann, r#""customer_id":"ann""#, bob, r#""customer_id":"bob""#],
+        &[ann, ann, none, bob],
+        &[ann, none, r#""metadata":{"user_id":"bob"}"#, none],
+    ] {
+        let (sessions, faults) = users(members);
+        assert!(sessions.iter().all(String::is_empty) && faults == [MIXED], "{members:?}: {sessions:?} {faults:?}");
+    }
+    // The agent may have a name of its own.
+    assert!(!users(&[ann, agent, ann, agent]).1.contains(&MIXED));
+    // A finer member is not lost.
+    let (first, second) = (r#""user_id":"ann","ticket_id":"a""#, r#""user_id":"bob","ticket_id":"b""#);
+    assert_eq!(users(&[first, first, second, second]).1, [MIXED]);
+}
+
+/// The users of a log that is too large to be looked through first.
+#[test]
+fn users_of_large_log_are_told_apart() {
+    let member = |number: usize| if number % 4 < 2 { r#""user_id":"ann""# } else { r#""user_id":"bob""# };
+    let mut members: Vec<&str> = (0..25_000).map(member).collect();
+    let (sessions, faults) = users(&members);
+    assert!(faults.is_empty() && sessions.iter().filter(|name| *name == "ann").count() == 12_500, "{faults:?}");
+    members[24_001] = r#""x":1"#;
+    assert!(users(&members).1.contains(&MIXED));
+}

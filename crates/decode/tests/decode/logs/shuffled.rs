@@ -136,3 +136,87 @@ fn jitter_of_writers_is_no_other_order() {
     let other = [at("02.900", "a"), at("01.900", "b"), at("01.900", "c")];
     assert_eq!(codes(&other), (texts, vec!["decode.unordered_log"]));
 }
+
+/// Returns the exchanges of a conversation, each with a time in its reply only: the user asks, the agent calls a tool twice.
+fn exchanges(shape: &str, prompt: &str, seconds: [u32; 3]) -> Vec<String> {
+    let call = |id: u32| {
+        let function = r#""type":"function","function":{"name":"cancel_order","arguments":"{}"}"#;
+        format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"c{id}",{function}}}]}}"#)
+    };
+    let result = |id: u32| format!(r#"{{"role":"tool","tool_call_id":"c{id}","content":"done {id}"}}"#);
+    let user = format!(r#"{{"role":"user","content":"{prompt}"}}"#);
+    let answer = r#"{"role":"assistant","content":"It is done."}"#.to_owned();
+    let histories = [
+        user.clone(),
+        [user.clone(), call(1), result(1)].join(","),
+        [user, call(1), result(1), call(2), result(2)].join(","),
+    ];
+    let replies = [call(1), call(2), answer];
+    let exchange = |(place, history): (usize, String)| {
+        let time = match shape {
+            "iso" => format!(r#""created_at":"2026-05-01T10:00:{:02}Z""#, seconds[place]),
+            _ => format!(r#""created":{}"#, 1_777_629_600 + seconds[place]),
+        };
+        let reply = format!(
+            r#"{{"id":"r{place}","object":"chat.completion",{time},"choices":[{{"index":0,"message":{}}}]}}"#,
+            replies[place]
+        );
+        match shape {
+            "flat" => format!(r#"{{"messages":[{history}],"response":{reply}}}"#),
+            _ => format!(r#"{{"request":{{"model":"m","messages":[{history}]}},"response":{reply}}}"#),
+        }
+    };
+    histories.into_iter().enumerate().map(exchange).collect()
+}
+
+fn count_calls(lines: &[String]) -> (usize, Vec<&'static str>) {
+    let decoded = decode_lines(Format::OpenaiChat.decoder(), &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let calls = decoded.events.iter().filter(|event| event.kind == lictor_event::Kind::ToolCall).count();
+    (calls, decoded.faults.iter().map(|fault| fault.code).collect())
+}
+
+#[test]
+fn shuffled_exchanges_are_sorted_by_their_replies() {
+    for shape in ["request", "flat", "iso"] {
+        let ordered = exchanges(shape, "please cancel both of my orders", [1, 4, 9]);
+        for order in [[0, 1, 2], [1, 0, 2], [0, 2, 1], [2, 1, 0], [2, 0, 1]] {
+            let lines: Vec<String> = order.iter().map(|place| ordered[*place].clone()).collect();
+            assert_eq!(count_calls(&lines), (2, vec![]), "{shape} {order:?}");
+        }
+        // Of replies of one second, the one with the longer history is later.
+        let quick = exchanges(shape, "please cancel both of my orders", [1, 1, 5]);
+        for order in [[2, 1, 0], [2, 0, 1]] {
+            let lines: Vec<String> = order.iter().map(|place| quick[*place].clone()).collect();
+            assert_eq!(count_calls(&lines), (2, vec![]), "{shape} {order:?}");
+        }
+    }
+    // A reply without a time has no place.
+    let mut lines = exchanges("flat", "please cancel both of my orders", [1, 4, 9]);
+    lines[2] = lines[2].replace(r#""created":"#, r#""n":"#);
+    lines.swap(0, 1);
+    assert_eq!(count_calls(&lines).1, ["decode.unordered_log"]);
+}
+
+/// Requests of several conversations overlap, and clocks differ by less than a second.
+#[test]
+fn overlapping_exchanges_are_in_order() {
+    let (first, second) =
+        (exchanges("flat", "cancel my orders", [1, 4, 9]), exchanges("flat", "cancel hers", [2, 3, 4]));
+    let failed =
+        r#"{"messages":[{"role":"user","content":"hello"}],"response":{"error":{"message":"busy"}}}"#.to_owned();
+    let lines = [&second[0], &first[0], &second[1], &second[2], &first[1], &first[2]].map(String::clone);
+    assert_eq!(count_calls(&lines), (4, vec![]));
+    let decoded = count_calls(&[&lines[..], &[failed]].concat());
+    assert!(decoded.0 == 4 && !decoded.1.contains(&"decode.unordered_log"), "{decoded:?}");
+}
+
+/// A log that is too large to be sorted says so if a reply comes before those that it continues.
+#[test]
+fn shuffled_exchanges_of_large_log_are_reported() {
+    let prompt = |number: usize| format!("please cancel both orders of the customer with the number {number:>900}");
+    let mut lines: Vec<String> = (0..2000).flat_map(|number| exchanges("flat", &prompt(number), [1, 4, 9])).collect();
+    assert_eq!(count_calls(&lines), (4000, vec![]));
+    let last = lines.len() - 1;
+    lines.swap(last, last - 1);
+    assert_eq!(count_calls(&lines).1, ["decode.unordered_log"]);
+}

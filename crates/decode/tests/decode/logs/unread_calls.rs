@@ -1,6 +1,7 @@
 //! Calls in places that no decoder reads are faults, and calls that were read are none.
 
 use lictor_decode::Format;
+use lictor_decode::input::hides_call;
 use lictor_event::Kind;
 
 use crate::reader::decode_lines;
@@ -116,6 +117,91 @@ fn call_of_home_made_shape_is_a_fault() {
     }
 }
 
+/// A tool and its arguments are a call under any name, in the record or deep within it.
+#[test]
+fn call_under_unlisted_name_is_a_fault() {
+    let calls = [
+        r#"{"tool":"pay","args":{}}"#,
+        r#"{"tool":"pay","input":"ten euros"}"#,
+        r#"{"tool":"pay","args":["10"]}"#,
+        r#"{"tool_name":"pay","arguments":"{}"}"#,
+        r#"{"toolName":"pay","params":{"n":1}}"#,
+        r#"{"functionName":"pay","kwargs":{}}"#,
+        r#"{"function":"pay","parameters":{"n":1},"result":"ok"}"#,
+        r#"{"name":"pay","arguments":{}}"#,
+        r#"{"id":"c1","name":"pay","arguments":"{\"n\":1}"}"#,
+        r#"{"name":"pay.step","tool":"pay","args":{}}"#,
+    ];
+    let mut lines = Vec::new();
+    for call in calls {
+        let text = lictor_json::Json::from(format!("[{call}]").as_str()).to_string();
+        for member in ["foo", "trace", "steps", "agentTrace", "x_calls"] {
+            lines.push(format!(r#"{{"messages":[{USER}],"{member}":[{call}]}}"#));
+            lines.push(format!(r#"{{"messages":[{USER}],"{member}":{call}}}"#));
+            lines.push(format!(r#"{{"role":"assistant","content":"ok","{member}":[{call}]}}"#));
+        }
+        lines.push(format!(r#"{{"messages":[{USER}],"run":{{"a":[{{"b":{{"c":[[{call}]]}}}}]}}}}"#));
+        lines.push(format!(r#"{{"role":"assistant","content":"ok","foo":{text}}}"#));
+        lines.push(format!(
+            r#"{{"type":"message","stop_reason":"end_turn","role":"assistant","content":[{{"type":"text","text":"ok"}}],"trace":[{call}]}}"#
+        ));
+        lines.push(format!(r#"{{"role":"model","parts":[{{"text":"ok"}}],"trace":[{call}]}}"#));
+    }
+    lines.push(r#"{"role":"assistant","content":"ok","foo":[{"name":"pay","args":{"n":1}}]}"#.to_owned());
+    for line in lines {
+        let (faults, calls) = read(&[&line]);
+        assert!(faults.contains(&"decode.unread_call") && calls.is_empty(), "{line}: {faults:?} {calls:?}");
+    }
+}
+
+/// Definitions, examples, expectations, settings and data have names and arguments as well.
+#[test]
+fn names_with_arguments_that_are_no_calls() {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"number"}}}"#;
+    for member in [
+        r#""available":[{"name":"pay","arguments":{"n":1}}]"#.to_owned(),
+        r#""foo":[{"name":"pay","description":"Pays.","arguments":{"n":"number"}}]"#.to_owned(),
+        format!(r#""foo":[{{"name":"pay","arguments":{schema}}},{{"tool":"pay","parameters":{schema}}}]"#),
+        format!(r#""foo":[{{"name":"pay","parameters":{schema}}}]"#),
+        format!(
+            r#""foo":{}"#,
+            lictor_json::Json::from(
+                format!(r#"[{{"type":"function","name":"pay","description":"Pays.","parameters":{schema}}}]"#).as_str()
+            )
+        ),
+        r#""few_shot_examples":[{"question":"x","calls":[{"tool":"pay","args":{}}]}]"#.to_owned(),
+        r#""expectedCalls":[{"name":"pay","arguments":{}}]"#.to_owned(),
+        r#""expected":{"tool":"pay","args":{}}"#.to_owned(),
+        r#""toolUseResult":{"rows":[{"name":"pay","arguments":{}}]}"#.to_owned(),
+        r#""package":{"name":"shop","version":"1.0.0","args":["-v"],"scripts":{"test":"jest"}}"#.to_owned(),
+        r#""server":{"name":"files","command":"npx","args":["-y","files"],"arguments":["-y"]}"#.to_owned(),
+        r#""llm":{"name":"gpt-4","parameters":{"temperature":0},"input":{"n":1}}"#.to_owned(),
+        r#""job":{"name":"train","args":{"rate":1}}"#.to_owned(),
+        r#""request":{"action":"show","params":{"id":1},"controller":"home"}"#.to_owned(),
+        r#""frame":{"function":"main","args":[1],"filename":"a.py"}"#.to_owned(),
+        r#""rpc":{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"hello","arguments":{}}}"#.to_owned(),
+        r#""prompt":{"name":"hello","arguments":[{"name":"who","required":true}]}"#.to_owned(),
+        r#""note":"[{\"name\": \"pay\", \"input\": {\"n\"""#.to_owned(),
+        r#""tool_choice":{"type":"function","function":{"name":"pay"}}"#.to_owned(),
+    ] {
+        let line = format!(r#"{{"messages":[{USER}],{member}}}"#);
+        let values = [lictor_json::parse_str(&line).unwrap()];
+        let format = Format::detect(&values).unwrap_or(Format::OpenaiChat);
+        let faults = decode_lines(format.decoder(), &[&line]).faults;
+        assert!(faults.iter().all(|fault| fault.code != "decode.unread_call"), "{line}: {faults:?}");
+    }
+    // What tools and people say may quote anything, and a summary repeats what was read.
+    let quoted = r#"[{"tool":"refund","args":{}},{"name":"refund","arguments":{}}]"#;
+    let text = lictor_json::Json::from(quoted).to_string();
+    let asked = format!(r#"{USER},{{"role":"assistant","content":null,"tool_calls":[{CALL}]}}"#);
+    let tool = format!(r#"{{"role":"tool","tool_call_id":"1","content":{text},"rows":{quoted}}}"#);
+    let line = format!(
+        r#"{{"messages":[{asked},{tool},{{"role":"user","content":{text}}},{{"role":"system","content":{text}}}],
+            "steps":[{{"tool":"pay","args":{{}},"input":{{"tool":"other","args":{{}}}}}},{{"name":"pay","arguments":"{{}}"}}]}}"#
+    );
+    assert_eq!(read(&[&line]), (vec![], vec!["pay".to_owned()]));
+}
+
 #[test]
 fn call_within_text_is_a_fault() {
     for text in [
@@ -135,6 +221,83 @@ fn call_within_text_is_a_fault() {
     let prose =
         r#"{"role":"assistant","content":"Action: write `<tool_call>` first, then call ToolCall(the object)."}"#;
     assert!(read(&[USER, prose]).0.is_empty());
+}
+
+/// The chat templates of open models, and the ways in which frameworks let a model write calls.
+#[test]
+fn call_in_any_notation_is_a_fault() {
+    for text in [
+        "<function=pay>{\"n\": 1}</function>",
+        "<tool_call>\n<function=pay>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>pay\n<arg_key>n</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+        "<tool_call>{'arguments': {'n': 1}, 'name': 'pay'}</tool_call>",
+        "<tool_call>[{\"arguments\": {\"name\": \"x\"}, \"name\": \"pay\"}]</tool_call>",
+        "<tool_call>{\"name\": \"pay\", \"arguments\": {\"n\"",
+        "&lt;tool_call&gt;{&quot;name&quot;: &quot;pay&quot;, &quot;arguments&quot;: {}}&lt;/tool_call&gt;",
+        "<tool_calls>[{\"name\": \"pay\", \"arguments\": {}}]</tool_calls>",
+        "<functioncall> {\"name\": \"pay\", \"arguments\": '{\"n\": 1}'}",
+        "<|python_tag|>{\"name\": \"pay\", \"parameters\": {}}",
+        "<|python_tag|>pay.call(n=\"1\")",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>pay\n```json\n{}\n```<｜tool▁call▁end｜>",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>pay<｜tool▁sep｜>{\"n\":1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.pay:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+        "<|tool_call_start|>[pay(n=1)]<|tool_call_end|>",
+        "[TOOL_CALLS]pay[ARGS]{\"n\": 1}",
+        "[TOOL_CALLS]pay{\"n\": 1}",
+        "<|tool_call|>[{\"arguments\": {}, \"name\": \"pay\"}]",
+        "<|START_ACTION|>[{\"tool_call_id\": \"0\", \"tool_name\": \"pay\", \"parameters\": {}}]<|END_ACTION|>",
+        "<|action_start|><|plugin|>\n{\"name\": \"pay\", \"parameters\": {}}<|action_end|>",
+        "<|channel|>commentary to=functions.pay <|constrain|>json<|message|>{\"n\":1}<|call|>",
+        "<function_calls><invoke><tool_name>pay</tool_name><parameters></parameters></invoke></function_calls>",
+        ">>>pay\n{\"n\": 1}",
+        "```tool_code\nprint(default_api.pay(n=1))\n```",
+        "```tool_call\n{\"name\": \"pay\", \"arguments\": {}}\n```",
+        "Thought 1: pay.\nAction 1: pay[10]",
+        "**Action:** pay\n**Action Input:** {}",
+        "Action:\n```json\n{\"action\": \"pay\", \"action_input\": \"10\"}\n```",
+        "Action: ```json\n[{\"tool_name\": \"pay\", \"parameters\": {}}]\n```",
+        "{\"name\": \"pay\", \"parameters\": {\"n\": 1}}",
+        "```json\n{\"tool\": \"pay\", \"input\": {}}\n```",
+    ] {
+        let said = lictor_json::Json::from(text).to_string();
+        let line = format!(r#"{{"messages":[{USER},{{"role":"assistant","content":{said}}}]}}"#);
+        let decoded = decode_lines(Format::OpenaiChat.decoder(), &[&line]);
+        let [fault] = &decoded.faults[..] else { panic!("{text}: {:?}", decoded.faults) };
+        assert!(hides_call(fault) && fault.message.contains("a call of `pay`"), "{text}: {}", fault.message);
+        let call = format!(r#"{{"messages":[{USER},{{"role":"assistant","content":{said},"tool_calls":[{CALL}]}}]}}"#);
+        assert_eq!(read(&[&call]), (vec![], vec!["pay".to_owned()]), "{text}");
+    }
+    for text in
+        ["[TOOL_CALLS][{\"name\":\"a\",\"arguments\":{}},{\"name\":\"b\",\"arguments\":{}}]", "<|python_tag|>1 + 1"]
+    {
+        let said = lictor_json::Json::from(text).to_string();
+        let (faults, _) = read(&[USER, &format!(r#"{{"role":"assistant","content":{said}}}"#)]);
+        assert!(!faults.is_empty() && faults.iter().all(|code| *code == "decode.unread_call"), "{text}: {faults:?}");
+    }
+}
+
+/// Texts about calls, and answers that are JSON.
+#[test]
+fn text_about_calls_is_no_fault() {
+    for text in [
+        "Wrap it in <tool_call> tags, and name it with <function=NAME of it.",
+        "Hermes writes <tool_call>, Mistral [TOOL_CALLS], Llama <|python_tag|>",
+        "Action: call the customer (tomorrow).",
+        "Action: Finish[42]",
+        "```json\n{\"action\": \"Final Answer\", \"action_input\": \"42\"}\n```",
+        "```python\n>>> pay(1)\n```",
+        "{\"name\": \"Ada\", \"age\": 36}",
+        "{\"name\": \"Ada\", \"input\": {\"age\": 36}}",
+        "{\"name\": \"pay\", \"description\": \"Pays.\", \"parameters\": {\"type\": \"object\"}}",
+        "{\"action\": \"refund\", \"reason\": \"late\"}",
+    ] {
+        let said = lictor_json::Json::from(text).to_string();
+        let line = format!(r#"{{"role":"assistant","content":{said}}}"#);
+        assert!(read(&[USER, &line]).0.is_empty(), "{text}: {:?}", read(&[USER, &line]).0);
+        // Others may quote calls.
+        let quoted = lictor_json::Json::from("<function=pay>{}</function>").to_string();
+        assert!(read(&[&format!(r#"{{"role":"user","content":{quoted}}}"#)]).0.is_empty());
+    }
 }
 
 #[test]
