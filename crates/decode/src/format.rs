@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::attachments::AttachmentChecker;
+use super::native_calls::NativeCallChecker;
 use super::record_opener::{RecordOpener, open_all};
-use super::refused_calls::RefusedCallChecker;
 use super::reversed_logs::ReversedLogChecker;
 use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
 use super::time_sorter::TimeSorter;
@@ -211,7 +211,7 @@ impl Format {
     fn checking_decoder(self) -> Box<dyn Decoder> {
         // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
         if self == Format::Native {
-            return Box::new(RefusedCallChecker::default());
+            return Box::new(NativeCallChecker::default());
         }
         let mut decoder = self.plain_decoder();
         if self.is_judged_in_order() {

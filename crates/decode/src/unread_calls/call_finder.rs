@@ -102,7 +102,7 @@ const SAID: [&str; 8] =
     ["content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "query", "question"];
 
 /// Returns the name of the tool in an object that is a call. A step may have a name beside its tool.
-pub(super) fn call_name(call: &Object) -> Option<&str> {
+pub(crate) fn call_name(call: &Object) -> Option<&str> {
     if let Some(name) = call.get("tool").and_then(Json::as_str).filter(|name| !name.is_empty()) {
         return Some(name);
     }

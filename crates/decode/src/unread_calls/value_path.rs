@@ -27,7 +27,7 @@ impl<'p> ValuePath<'p> {
         }
     }
 
-    pub(super) fn write(&self, into: &mut String) {
+    pub(crate) fn write(&self, into: &mut String) {
         if let Some(parent) = self.parent {
             parent.write(into);
             into.push('.');

@@ -347,3 +347,26 @@ fn unread_call_is_found_among_many_suspects() {
     let [fault] = &decoded.faults[..] else { panic!("{:?}", decoded.faults) };
     assert!(fault.code == "decode.unread_call" && fault.message.contains("`evil`"), "{fault:?}");
 }
+
+#[test]
+fn call_in_member_of_native_event_is_a_fault() {
+    let event = |members: &str| format!(r#"{{"session":"s","kind":"assistant_message","text":"Done.",{members}}}"#);
+    for members in [
+        format!(r#""tool_calls":[{CALL}]"#),
+        format!(r#""raw":{{"choices":[{{"message":{{"tool_calls":[{CALL}]}}}}]}}"#),
+        r#""trace":{"steps":[{"tool":"pay","args":{"amount":5}}]}"#.to_owned(),
+        r#""tool_name":"pay","tool_input":{"amount":5}"#.to_owned(),
+        r#""events":[{"kind":"tool_call","tool":"pay","args":{}}]"#.to_owned(),
+    ] {
+        let line = event(&members);
+        assert_eq!(read(&[&line]), (vec!["decode.unread_call"], vec![]), "{line}");
+        // The event of the call is there, and the member repeats it.
+        let call = r#"{"session":"s","kind":"tool_call","id":"1","tool":"pay","args":{}}"#;
+        for lines in [[call, &line], [&line, call]] {
+            assert_eq!(read(&lines), (vec![], vec!["pay".to_owned()]), "{line}");
+        }
+    }
+    let harmless =
+        event(r#""latency":12,"usage":{"input":7},"metadata":{"tool":"pay","args":{}},"model":{"name":"m"}"#);
+    assert_eq!(read(&[&harmless]), (vec![], vec![]));
+}
