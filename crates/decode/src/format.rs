@@ -211,7 +211,7 @@ impl Format {
     fn checking_decoder(self) -> Box<dyn Decoder> {
         // Its events bring attachments of any kind, and its quick way is the hot path of an audit.
         if self == Format::Native {
-            return Box::new(NativeCallChecker::default());
+            return Box::new(NativeCallChecker::new(is_of_other_format));
         }
         let mut decoder = self.plain_decoder();
         if self.is_judged_in_order() {
@@ -285,6 +285,12 @@ impl Format {
         let best = best.map(|(format, _)| format);
         best.filter(|format| *format != Format::Actions || actions::is_action_list(records))
     }
+}
+
+/// Whether a record is of a format that is not Lictor's own.
+fn is_of_other_format(record: &Json) -> bool {
+    let is_other = |format: &&Format| !matches!(format, Format::Native | Format::Actions | Format::Xes);
+    Format::ALL.iter().filter(is_other).any(|format| format.recognises(record))
 }
 
 /// Whether a record that might be native is more likely something else: a message with a role and a kind that only its

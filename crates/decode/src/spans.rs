@@ -28,6 +28,9 @@ use lictor_json::{Json, Text};
 /// How many spans of other work may be between two that show the same call.
 const MAX_FRAME_LAYERS: usize = 4;
 
+/// With how many spans of its ids a span is compared. Writers repeat a span as it is.
+const MAX_COMPARED: usize = 8;
+
 /// One span of any tracing tool.
 #[derive(Debug, Default)]
 pub(super) struct Span {
@@ -45,7 +48,7 @@ pub(super) struct Span {
 }
 
 /// The work that a span shows.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) enum Work {
     /// A frame around other spans.
     #[default]
@@ -118,6 +121,7 @@ impl Spans {
     /// Emits the events of all spans, and forgets the spans.
     pub(super) fn emit(&mut self, out: &mut DecodedEvents) {
         let mut spans = std::mem::take(&mut self.spans);
+        drop_repeated(&mut spans);
         let parents = find_parents(&spans);
         fold_frames(&mut spans, &parents);
         out.faults.extend(join_traces(&mut spans));
@@ -170,6 +174,33 @@ impl Spans {
                 event.args = Some(Arguments::Unparsed(Text::default()));
             }
         }
+    }
+}
+
+/// Drops spans that were exported again: an exporter that gets no answer sends its spans once more. A span with the ids of
+/// another one and other content stays, as ids are what a log says.
+fn drop_repeated(spans: &mut Vec<Span>) {
+    let mut kept: Vec<Span> = Vec::with_capacity(spans.len());
+    let mut places: HashMap<(Text, Text), Vec<usize>> = HashMap::new();
+    for span in spans.drain(..) {
+        if let (Some(trace), Some(id)) = (&span.trace, &span.id) {
+            let same = places.entry((trace.clone(), id.clone())).or_default();
+            if same.iter().take(MAX_COMPARED).any(|place| kept[*place].repeats(&span)) {
+                continue;
+            }
+            same.push(kept.len());
+        }
+        kept.push(span);
+    }
+    *spans = kept;
+}
+
+impl Span {
+    /// Whether another span says the same, apart from where it was read.
+    fn repeats(&self, other: &Span) -> bool {
+        (self.start, self.end, &self.parent, &self.session, &self.agent)
+            == (other.start, other.end, &other.parent, &other.session, &other.agent)
+            && self.work == other.work
     }
 }
 

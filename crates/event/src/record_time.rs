@@ -7,7 +7,8 @@ use crate::time::time_since_1970;
 use lictor_json::{Json, Number, Object};
 
 /// Members by which logs name the time of a record, the most telling first.
-pub const TIME_KEYS: [&str; 7] = ["time", "timestamp", "ts", "created_at", "createdAt", "created", "date"];
+pub const TIME_KEYS: [&str; 9] =
+    ["time", "timestamp", "@timestamp", "ts", "datetime", "created_at", "createdAt", "created", "date"];
 
 /// Below this a number is not read as the time of a `date`: `20260501` is a day of the calendar.
 const FIRST_DATE_NUMBER: f64 = 1e8;
@@ -16,12 +17,22 @@ const FIRST_DATE_NUMBER: f64 = 1e8;
 const MAX_TIME_BYTES: usize = 100;
 
 /// Returns the time that a value names: a text with its offset from UTC, or a number since 1970. A text of digits is
-/// a number.
+/// a number. Exports of MongoDB write it as the member `$date`.
 pub fn read_time(value: &Json) -> Option<Time> {
     match value {
         Json::String(text) => parse_log_time(text).or_else(|| parse_digits(text).as_ref().and_then(time_since_1970)),
         Json::Number(number) => time_since_1970(number),
+        Json::Object(object) => read_plain_time(object.get("$date")?),
         _ => None,
+    }
+}
+
+/// Returns the time within `$date`: a text or a number, or a number of 64 bits as a text.
+fn read_plain_time(value: &Json) -> Option<Time> {
+    match value.get("$numberLong") {
+        Some(number) => time_since_1970(&Number::Integer(number.as_str()?.parse().ok()?)),
+        None if value.as_object().is_some() => None,
+        None => read_time(value),
     }
 }
 
@@ -106,6 +117,19 @@ mod tests {
                 assert_eq!(found, Some(Time::from_seconds(1_777_885_200)), "{key} {value}");
             }
         }
+    }
+
+    #[test]
+    fn record_time_of_mongodb_is_read() {
+        for value in [
+            r#"{"$date":"2026-05-04T09:00:00Z"}"#,
+            r#"{"$date":1777885200000}"#,
+            r#"{"$date":{"$numberLong":"1777885200000"}}"#,
+        ] {
+            let found = find_time(&record(&format!("{{\"createdAt\":{value}}}")));
+            assert_eq!(found, Some(Time::from_seconds(1_777_885_200)), "{value}");
+        }
+        assert_eq!(find_time(&record(r#"{"ts":{"$date":{"$date":1777885200}}}"#)), None);
     }
 
     #[test]

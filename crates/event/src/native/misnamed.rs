@@ -20,6 +20,12 @@ const MISNAMED: [(&[Kind], &str, &[&str]); 3] = [
     ),
 ];
 
+/// Names that other formats have for a kind.
+const OTHER_KINDS: [(&str, &[&str]); 2] = [
+    ("tool_call", &["functioncall", "tooluse", "toolinvocation", "toolrequest", "functionuse", "mcpcall"]),
+    ("tool_result", &["functioncalloutput", "functionresult", "functionresponse", "tooloutput", "toolresponse"]),
+];
+
 /// The shortest kind that is taken for a misspelt one if a letter differs.
 const MIN_KIND_LETTERS: usize = 6;
 
@@ -42,7 +48,8 @@ pub(super) fn find_misnamed(event: &Event) -> Option<String> {
     Some(format!("a `{}` has no `{name}`, but `{other}`, which no property reads; write `{name}`", event.kind))
 }
 
-/// Returns the message for a kind that is empty, or that differs from a known one in spelling or by one letter.
+/// Returns the message for a kind that is empty, that differs from a known one in spelling or by one letter, or that
+/// is what other formats call it.
 pub(super) fn find_misspelling(kind: &str) -> Option<String> {
     if kind.is_empty() {
         return Some("the `kind` is empty; an event needs one, such as \"tool_call\"".to_owned());
@@ -58,6 +65,7 @@ pub(super) fn find_misspelling(kind: &str) -> Option<String> {
         let is_near = || known.len() >= MIN_KIND_LETTERS && known.len().abs_diff(meant.len()) <= 1;
         known == meant || (is_near() && distance(&known, &meant) == 1)
     };
-    let known = Kind::names().find(is_meant)?;
+    let other = || OTHER_KINDS.iter().find(|(_, others)| others.contains(&meant.as_str())).map(|(known, _)| *known);
+    let known = Kind::names().find(is_meant).or_else(other)?;
     Some(format!("unknown kind `{kind}`; write `{known}`, or another name if it is something else"))
 }

@@ -31,3 +31,22 @@ fn call_delivered_twice_is_one_call() {
     }
     assert_eq!(kinds(&decode(&[call("c1", ""), call("c1", "")])), ["tool_call", "tool_call"]);
 }
+
+/// An exporter of spans that gets no answer sends them again.
+#[test]
+fn span_that_was_exported_again_counts_once() {
+    let export = |id: &str, call: &str, city: &str| {
+        format!(
+            r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"{id}","name":"execute_tool search","startTimeUnixNano":"1777885200000000000","endTimeUnixNano":"1777885201000000000","attributes":[{{"key":"gen_ai.operation.name","value":{{"stringValue":"execute_tool"}}}},{{"key":"gen_ai.tool.name","value":{{"stringValue":"search"}}}},{{"key":"gen_ai.tool.call.id","value":{{"stringValue":"{call}"}}}},{{"key":"gen_ai.tool.call.arguments","value":{{"stringValue":"{{\"city\":\"{city}\"}}"}}}}]}}]}}]}}]}}"#
+        )
+    };
+    let count = |lines: &[&String]| {
+        let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
+        let decoded = crate::reader::decode_lines(lictor_decode::Format::Otlp.decoder(), &lines);
+        decoded.events.iter().filter(|event| event.kind == lictor_event::Kind::ToolCall).count()
+    };
+    let (one, other) = (export("00f067aa0ba902b7", "c1", "Oslo"), export("00f067aa0ba902b8", "c2", "Bergen"));
+    assert_eq!(count(&[&one, &one, &other, &one, &other]), 2);
+    // The same ids with other arguments are another call.
+    assert_eq!(count(&[&one, &export("00f067aa0ba902b7", "c3", "Rome")]), 2);
+}

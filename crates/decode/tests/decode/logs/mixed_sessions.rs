@@ -190,3 +190,23 @@ fn users_of_large_log_are_told_apart() {
     members[24_001] = r#""x":1"#;
     assert!(users(&members).1.contains(&MIXED));
 }
+
+#[test]
+fn native_events_with_foreign_session_member_are_a_fault() {
+    let event = |member: &str| format!(r#"{{"kind":"user_message","text":"yes",{member}}}"#);
+    let decode = |decoder, members: &[&str]| {
+        let lines: Vec<String> = members.iter().map(|member| event(member)).collect();
+        decode_lines(decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    for key in ["session_id", "conversationId", "thread_id", "user_id", "customer_id"] {
+        let (a, b) = (format!(r#""{key}":"a""#), format!(r#""{key}":"b""#));
+        let decoded = decode(Format::Native.decoder(), &[&a, &a, &b]);
+        assert_eq!(codes(&decoded), [(MIXED, 1)], "{key}");
+        assert!(decoded.faults[0].message.contains(&format!("--session-key {key}")));
+        // One session, sessions that are named, and sessions that the user names are as they are.
+        assert_eq!(codes(&decode(Format::Native.decoder(), &[&a, &a])), []);
+        let named = [format!(r#""session":"s",{a}"#), format!(r#""session":"t",{b}"#)];
+        assert_eq!(codes(&decode(Format::Native.decoder(), &[&named[0], &named[1]])), []);
+        assert_eq!(codes(&decode(Format::Native.decoder_by_session_key(key), &[&a, &b])), []);
+    }
+}

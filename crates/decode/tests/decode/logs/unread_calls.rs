@@ -370,3 +370,20 @@ fn call_in_member_of_native_event_is_a_fault() {
         event(r#""latency":12,"usage":{"input":7},"metadata":{"tool":"pay","args":{}},"model":{"name":"m"}"#);
     assert_eq!(read(&[&harmless]), (vec![], vec![]));
 }
+
+#[test]
+fn kind_of_other_format_is_refused_as_call() {
+    for kind in ["function_call", "tool_use", "toolUse", "mcp_call"] {
+        let line = format!(r#"{{"session":"s","kind":"{kind}","tool":"pay","args":{{}}}}"#);
+        let decoded = decode_lines(Format::Native.decoder(), &[&line]);
+        assert!(decoded.events.is_empty() && decoded.faults.iter().any(hides_call), "{kind}: {:?}", decoded.faults);
+    }
+}
+
+#[test]
+fn record_of_other_format_within_native_log_is_a_fault() {
+    let span = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"t","spanId":"1","name":"execute_tool pay",
+        "attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"pay"}}]}]}]}]}"#;
+    let decoded = decode_lines(Format::Native.decoder(), &[r#"{"kind":"user_message","text":"a"}"#, span]);
+    assert!(decoded.faults.iter().any(hides_call), "{:?}", decoded.faults);
+}
