@@ -353,8 +353,14 @@ impl HttpExchange {
     /// Refuses a redirect, which would send the client and its key past the gateway, and a change of protocols.
     fn check_status(&self, status: StatusCode) -> Result<(), Stop> {
         let is_unchanged = status == StatusCode::NOT_MODIFIED && self.head.method != Method::POST;
-        if is_unchanged || !(status.is_redirection() || status.is_informational()) {
+        let is_known = status.is_success() || status.is_client_error() || status.is_server_error();
+        if is_unchanged || is_known {
             return Ok(());
+        }
+        if !(status.is_redirection() || status.is_informational()) {
+            // Some clients take it for a success.
+            let message = format!("the upstream answered with status {}, which HTTP does not have", status.as_u16());
+            return Err(Stop::Tell(Outcome::UpstreamError, ErrorResponse::new(502, "upstream.status", message)));
         }
         let message =
             format!("the upstream answered with status {}: set `upstream` to its final address", status.as_u16());

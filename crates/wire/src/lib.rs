@@ -69,6 +69,7 @@ mod align;
 mod answer;
 mod api;
 mod chat;
+mod error_body;
 mod fields;
 mod history;
 mod interface;
@@ -97,6 +98,7 @@ mod unread;
 
 pub use answer::says_something;
 pub use api::{Api, Route};
+pub use error_body::holds_reply;
 pub use fields::{StrippedFields, UnknownFields};
 pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};
 pub use offered_tool::{ArgumentChoice, OfferedTool};

@@ -4,6 +4,11 @@ use std::fmt;
 
 use lictor_json::JsonError;
 
+use crate::name::is_name;
+
+/// The longest name that a message shows.
+const MAX_SHOWN_NAME_BYTES: usize = 60;
+
 /// The reason why a request, a reply or a stream is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireRefusal {
@@ -26,7 +31,12 @@ impl WireRefusal {
 
     /// Returns the refusal of a role or a type that is not known.
     pub(crate) fn unknown(what: &str, key: &str, name: &str) -> WireRefusal {
-        WireRefusal::new("wire.unknown", format!("{what} has the unknown {key} `{name}`, so Lictor cannot judge it"))
+        // The client gets the message, so it must not carry a text that nothing judged.
+        let unknown = match is_name(name) && name.len() <= MAX_SHOWN_NAME_BYTES {
+            true => format!("the unknown {key} `{name}`"),
+            false => format!("an unknown {key}"),
+        };
+        WireRefusal::new("wire.unknown", format!("{what} has {unknown}, so Lictor cannot judge it"))
     }
 }
 

@@ -9,40 +9,31 @@ use crate::telemetry::RouteLabel;
 /// How many names the vendors' own paths of judged routes have, after the prefix.
 const MAX_ROUTE_NAMES: usize = 2;
 
-/// The words in the paths of routes that a model answers, of any vendor: a star of `forward` covers none of them.
-const MODEL_WORDS: [&str; 31] = [
-    "ask",
+/// Parts of the words in the paths of routes that a model answers, of any vendor: a star of `forward` covers none of them.
+const MODEL_STEMS: [&str; 18] = [
+    "answer",
     "batch",
-    "batches",
-    "batchgeneratecontent",
     "chat",
-    "complete",
-    "completion",
-    "completions",
-    "conversations",
-    "converse",
-    "conversestream",
-    "edits",
-    "generate",
-    "generatecontent",
-    "generations",
+    "complet",
+    "convers",
+    "generat",
     "infer",
-    "inference",
     "infill",
-    "interactions",
-    "invocations",
-    "invoke",
-    "invokewithresponsestream",
-    "messages",
+    "interaction",
+    "invo",
+    "messag",
     "predict",
-    "rawpredict",
+    "prompt",
+    "question",
     "realtime",
-    "responses",
-    "serverstreamingpredict",
-    "streamgeneratecontent",
-    "streamrawpredict",
-    "summarize",
+    "respon",
+    "rewrit",
+    "summar",
 ];
+
+/// Whole words of these routes. Others have them as parts.
+const MODEL_WORDS: [&str; 12] =
+    ["ask", "call", "edit", "edits", "execute", "llm", "ocr", "query", "run", "stream", "wait", "workflows"];
 
 /// How often an encoded path is decoded: services behind each other may each decode it once.
 const MAX_DECODINGS: usize = 4;
@@ -105,8 +96,8 @@ pub(super) fn is_forwarded(entry: &str, method: &str, path: &str) -> bool {
     let has_body = !matches!(method, "GET" | "HEAD");
     let (own, written) = (path_words(path), path_words(entry));
     let count = |words: &[String], word: &str| words.iter().filter(|other| *other == word).count();
-    let is_written = |word: &&str| count(&own, word) <= count(&written, word);
-    let has_model_word = has_body && !MODEL_WORDS.iter().all(is_written);
+    let is_written = |word: &String| count(&own, word) <= count(&written, word);
+    let has_model_word = has_body && !own.iter().filter(|word| is_model_word(word)).all(is_written);
     find_judged_end(method, path).is_none_or(|end| writes_end(&end)) && !has_model_word
 }
 
@@ -123,6 +114,11 @@ pub(super) fn find_judged_end(method: &str, path: &str) -> Option<String> {
     let path: String = names.map(|name| format!("/{name}")).collect();
     let mut ends = path.rmatch_indices('/').take(MAX_ROUTE_NAMES).map(|(place, _)| &path[place..]);
     ends.find(|end| matches!(Api::route("POST", end), Route::Judged(_) | Route::Counted(_))).map(str::to_owned)
+}
+
+/// Whether a word of a path is one of a route that a model answers.
+fn is_model_word(word: &str) -> bool {
+    MODEL_WORDS.contains(&word) || MODEL_STEMS.iter().any(|stem| word.contains(stem))
 }
 
 /// Returns the words of a path, without case and encoding.
@@ -267,6 +263,18 @@ mod tests {
             "/generate_stream",
             "/invocations",
             "/complete",
+            "/text/generation",
+            "/workflows/run",
+            "/runs/wait",
+            "/runs/stream",
+            "/message:send",
+            "/ai/run",
+            "/models/m:directPredict",
+            "/chatCompletions",
+            "/generations2",
+            "/answers",
+            "/query",
+            "/prompt",
         ];
         let ends = [
             "",

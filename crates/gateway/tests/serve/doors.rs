@@ -261,3 +261,27 @@ async fn shadow_mode_needs_no_ledger() {
     assert_eq!(model.seen().len(), 7);
     disk.is_full.store(false, Ordering::SeqCst);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reply_in_error_or_odd_status_is_refused() {
+    for (status, code) in [
+        (400, "upstream.error_with_reply"),
+        (529, "upstream.error_with_reply"),
+        (600, "upstream.status"),
+        (999, "upstream.status"),
+    ] {
+        let model =
+            Model::start(move |_| Play { status, ..Play::json(reply(Api::Chat, &[text("hi")]).to_string()) }).await;
+        let world = plan(&model, NOTHING).start().await;
+        let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+        assert_eq!((got.status, got.code()), (502, code), "{status}");
+        assert!(!got.text().contains("\"hi\""), "{status}");
+        world.end().await;
+    }
+    let error = r#"{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}"#;
+    let model = Model::start(move |_| Play { status: 429, ..Play::json(error) }).await;
+    let world = plan(&model, NOTHING).start().await;
+    let got = world.post(path(Api::Chat), "s", &request(Api::Chat, "hi", false)).await;
+    assert_eq!((got.status, got.text()), (429, error));
+    world.end().await;
+}

@@ -86,6 +86,9 @@ const CONTENT_MEMBERS: [&str; 16] = [
 /// among them: then they are read as one value.
 const INVOCATION_MEMBERS: [&str; 7] = ["arguments", "action", "operation", "input", "actions", "queries", "code"];
 
+/// The members with what a tool returned.
+const RESULT_MEMBERS: [&str; 5] = ["output", "outputs", "result", "results", "error"];
+
 /// The members of a call that are no arguments, if all other members are.
 const OTHER_MEMBERS: [&str; 11] = [
     "type",
@@ -203,6 +206,13 @@ pub(super) fn is_begun_by(item: &Json, announced: &Json) -> bool {
     let is_hosted = item.text("type").is_some_and(|name| HOSTED_TYPES.contains(&name));
     is_hosted
         || INVOCATION_MEMBERS.iter().all(|key| announced.get(key).is_none_or(|begun| begins(begun, item.get(key))))
+}
+
+/// Whether an item has what its tool returned. One that is announced has it later, when the whole is judged.
+pub(super) fn has_result(item: &Json) -> bool {
+    let lists_tools = item.text("type") == Some("mcp_list_tools");
+    let members = RESULT_MEMBERS.iter().chain(lists_tools.then_some(&"tools"));
+    members.filter_map(|key| item.get(key)).any(has_text)
 }
 
 /// Whether a value has a text that is not empty.

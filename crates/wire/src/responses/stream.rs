@@ -10,7 +10,7 @@ use lictor_decode::piece::{self, Piece, failure};
 use lictor_event::Event;
 use lictor_json::{Json, JsonEdit, json_path};
 
-use super::item::{check_reply_item, is_thought};
+use super::item::{check_reply_item, has_result, is_thought};
 use super::replacement::{announce_message, item_event};
 use super::reply::read_end;
 use super::streamed_item::{ItemKind, StreamedItem};
@@ -243,6 +243,9 @@ impl ResponseStream {
         let mut item = StreamedItem::new(written, units)?;
         if !item.texts(written).iter().all(|part| part.text.is_empty()) {
             return Err(shape("an item begins with content"));
+        }
+        if has_result(written) {
+            return Err(shape("an item begins with a result"));
         }
         if let ItemKind::Call(unit) = item.kind {
             content.waits_for.push(unit);

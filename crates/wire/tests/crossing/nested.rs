@@ -111,6 +111,9 @@ fn replies() -> Vec<(Api, String)> {
 }
 
 /// Returns a stream that says what a reply says.
+/// The members with what a vendor's tool returned. An item is announced without.
+const RESULTS: [&str; 5] = ["output", "outputs", "result", "results", "error"];
+
 fn stream_of(api: Api, body: &Json) -> String {
     match api {
         Api::Chat => {
@@ -134,8 +137,13 @@ fn stream_of(api: Api, body: &Json) -> String {
         }
         Api::Responses => {
             let item = body.at("output.0").unwrap();
-            let added = format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}"#);
-            let done = added.replacen(".added", ".done", 1);
+            let mut announced = item.as_object().unwrap().clone();
+            for member in RESULTS {
+                announced.remove(member);
+            }
+            let announced = Json::Object(announced);
+            let added = format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{announced}}}"#);
+            let done = format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{item}}}"#);
             events(&[&added, &done, &format!(r#"{{"type":"response.completed","response":{body}}}"#)])
         }
     }
@@ -347,4 +355,49 @@ fn tools_that_vendor_found_are_an_event() {
         let sent = reply.settle(&[]).unwrap().sent;
         assert_eq!(sent, forward(Api::Responses, &stream_of(Api::Responses, &json::parse_str(&body).unwrap())).sent);
     }
+}
+
+#[test]
+fn result_in_announced_item_is_refused() {
+    let items = [
+        r#"{"type":"file_search_call","id":"i","status":"in_progress","queries":[],PLACE}"#,
+        r#"{"type":"code_interpreter_call","id":"i","code":"","container_id":"c",PLACE}"#,
+        r#"{"type":"mcp_call","id":"i","name":"f","arguments":"","server_label":"s",PLACE}"#,
+        r#"{"type":"web_search_call","id":"i","status":"in_progress",PLACE}"#,
+        r#"{"type":"image_generation_call","id":"i","status":"in_progress",PLACE}"#,
+        r#"{"type":"mcp_list_tools","id":"i","server_label":"s","tools":[],PLACE}"#,
+    ];
+    for item in items {
+        for member in RESULTS {
+            for value in [
+                format!(r#""{FORBIDDEN}""#),
+                format!(r#"[{{"text":"{FORBIDDEN}"}}]"#),
+                format!(r#"[{{"type":"logs","logs":"{FORBIDDEN}"}}]"#),
+                format!(r#"{{"message":"{FORBIDDEN}"}}"#),
+            ] {
+                let item = item.replace("PLACE", &format!(r#""{member}":{value}"#));
+                let added = format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}"#);
+                let driven = ruled(Api::Responses, &events(&[&added]), |_| Ruling::Forward);
+                assert!(!driven.text().contains(FORBIDDEN), "{item}");
+            }
+        }
+        // Real services announce members without content.
+        for empty in [r#""output":null"#, r#""results":null"#, r#""outputs":[]"#, r#""error":null"#] {
+            let item = item.replace("PLACE", empty);
+            let added = format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}"#);
+            let refused = ruled(Api::Responses, &events(&[&added]), |_| Ruling::Forward).refused;
+            assert!(refused.is_none_or(|refusal| refusal.code == "stream.truncated"), "{item}");
+        }
+    }
+}
+
+#[test]
+fn error_of_listed_tools_is_judged() {
+    let item = r#"{"type":"mcp_list_tools","id":"i","server_label":"s","tools":[],"error":"a FORBIDDEN text"}"#;
+    let body = format!(r#"{{"id":"r","output":[{}]}}"#, item.replace("FORBIDDEN", FORBIDDEN));
+    let deny = |event: &Event| if has_forbidden(event) { Ruling::Deny { text: "no".into() } } else { Ruling::Forward };
+    for sent in crossed(Api::Responses, &body, deny).into_iter().flatten() {
+        assert!(!sent.contains(FORBIDDEN), "{sent}");
+    }
+    assert_eq!(crossed(Api::Responses, &body, |_| Ruling::Forward)[0].as_deref(), Some(body.as_str()));
 }

@@ -11,6 +11,7 @@ use hyper::body::{Body, Incoming};
 use hyper::http::response::Parts;
 use hyper::{Response, StatusCode};
 use lictor_exchange::StepResult;
+use lictor_wire::holds_reply;
 
 use super::Driver;
 use crate::body::{self, BodyError};
@@ -44,6 +45,15 @@ impl HttpExchange {
         if !head.status.is_success() {
             // An error of the upstream has nothing that an agent says or does, so it is forwarded unchanged.
             match self.read_reply(&head, body).await? {
+                ReplyBody::Plain(bytes) if !self.gateway.config.shadow && holds_reply(&bytes) => {
+                    let message = format!(
+                        "the upstream answered with status {} and a reply of a model, which is not judged",
+                        head.status.as_u16()
+                    );
+                    let response = ErrorResponse::new(502, "upstream.error_with_reply", message);
+                    self.record_refusal(&response.code, Vec::new()).await?;
+                    return Err(Stop::Tell(Outcome::Refused, response));
+                }
                 ReplyBody::Plain(bytes) => self.send_body(head.status, &head.headers, bytes)?,
                 ReplyBody::Raw(bytes) => self.send_unchanged(head.status, &head.headers, bytes)?,
             }
