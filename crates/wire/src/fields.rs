@@ -18,7 +18,7 @@ use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
 use field_type::{FieldType, describe};
-use sealed::is_call_type;
+use sealed::{is_call_type, is_read_by_clients};
 
 /// How many different stripped fields are remembered by name, and how much of a name.
 const MAX_NAMES: usize = 32;
@@ -231,12 +231,14 @@ impl Check<'_> {
                         return Err(self.wrong_type("the type of a result"));
                     }
                     Some(FieldType::Counts) => self.read_counts(name, key, value)?,
-                    Some(FieldType::Name) if !value.as_str().is_some_and(is_name) => self.take_unknown(name, key)?,
+                    Some(FieldType::Name) if !value.as_str().is_some_and(is_name) => {
+                        self.take_unknown(name, key, value)?
+                    }
                     Some(FieldType::Enumeration(words)) => self.read_word(name, key, value, words)?,
                     Some(_) => {}
                     None => return Err(self.wrong_type(&describe(types))),
                 },
-                None => self.take_unknown(name, key)?,
+                None => self.take_unknown(name, key, value)?,
             }
             self.path.pop();
         }
@@ -270,7 +272,7 @@ impl Check<'_> {
             Json::String(text) if NAMED_SETTINGS.contains(&key) && is_name(text) => Ok(()),
             // An element of a list cannot be left out alone.
             Json::String(_) if matches!(self.path.last(), Some(JsonStep::Index(_))) => Err(self.wrong_type("a number")),
-            Json::String(_) => self.take_unknown(name, key),
+            Json::String(_) => self.take_unknown(name, key, value),
             Json::Array(values) => {
                 for (place, value) in values.iter().enumerate() {
                     self.path.push(place.into());
@@ -284,7 +286,7 @@ impl Check<'_> {
                     self.path.push(JsonStep::Key(key.clone()));
                     match is_name(key) {
                         true => self.read_counts(name, key, value)?,
-                        false => self.take_unknown(name, key)?,
+                        false => self.take_unknown(name, key, value)?,
                     }
                     self.path.pop();
                 }
@@ -294,7 +296,7 @@ impl Check<'_> {
         }
     }
 
-    fn take_unknown(&mut self, name: &str, key: &str) -> Result<(), WireRefusal> {
+    fn take_unknown(&mut self, name: &str, key: &str, value: &Json) -> Result<(), WireRefusal> {
         match self.unknown {
             UnknownFields::Refuse => {
                 let shown: String = key.chars().take(MAX_NAME_CHARS).collect();
@@ -303,7 +305,9 @@ impl Check<'_> {
                 Err(WireRefusal::new("wire.unknown", message))
             }
             // A text or a call in a place where only some clients look for it.
-            UnknownFields::Pass if !self.table.names.contains(&fold_case(key)) => Ok(()),
+            UnknownFields::Pass if !self.table.names.contains(&fold_case(key)) && !is_read_by_clients(key, value) => {
+                self.seal(name, value, false)
+            }
             UnknownFields::Strip | UnknownFields::Pass => {
                 self.removals.push(self.path.clone());
                 self.stripped.add(name, key);

@@ -22,6 +22,22 @@ pub(super) fn is_call_type(name: &str) -> bool {
     folded == "function" || is_item || CALL_TYPE_ENDS.iter().any(|end| folded.ends_with(end))
 }
 
+/// The members that libraries make of a reply, and take from it if it has them, without case and separators.
+const MADE_KEYS: [&str; 2] = ["outputtext", "outputparsed"];
+
+/// Whether some clients read a member as a call or as the text of a reply, although no table has it.
+pub(super) fn is_read_by_clients(key: &str, value: &Json) -> bool {
+    MADE_KEYS.contains(&fold_name(key).as_str()) || is_call_member(key, value)
+}
+
+/// Whether a member holds a call, or a list of them.
+fn is_call_member(key: &str, value: &Json) -> bool {
+    let name = fold_name(key);
+    let is_structured = matches!(value, Json::Object(_) | Json::Array(_));
+    let is_custom = name == "custom" && value.get("name").is_some() && value.get("input").is_some();
+    is_structured && CALL_KEYS.contains(&name.as_str()) || is_custom
+}
+
 /// Returns a name without its case and its separators.
 fn fold_name(name: &str) -> String {
     fold_case(name).chars().filter(|c| c.is_alphanumeric()).collect()
@@ -41,9 +57,7 @@ impl Check<'_> {
             Json::Object(members) => {
                 for (key, value) in members.iter() {
                     self.path.push(JsonStep::Key(key.clone()));
-                    let is_structured = matches!(value, Json::Object(_) | Json::Array(_));
-                    let is_call = is_structured && CALL_KEYS.contains(&fold_name(key).as_str());
-                    match is_call || has_names && !is_name(key) {
+                    match is_call_member(key, value) || has_names && !is_name(key) {
                         true => self.remove(name, key),
                         false => self.seal(name, value, has_names)?,
                     }

@@ -161,6 +161,38 @@ fn known_field_elsewhere_never_passes() {
 }
 
 #[test]
+fn call_in_unknown_field_never_passes() {
+    let call = r#"{"id":"z","type":"function","function":{"name":"drop","arguments":"secret"}}"#;
+    let members = [
+        format!(r#""toolCalls":[{call}]"#),
+        r#""output_text":"secret""#.to_owned(),
+        r#""outputText":"secret""#.to_owned(),
+        format!(r#""next":{{"tool_calls":[{call}]}}"#),
+        r#""next":{"custom":{"name":"drop","input":"secret"}}"#.to_owned(),
+        r#""next":{"output":[{"type":"function_call","name":"drop","arguments":"secret"}]}"#.to_owned(),
+    ];
+    let places = [
+        (Api::Chat, r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi",PLACE}}]}"#),
+        (Api::Chat, r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"}}],PLACE}"#),
+        (Api::Messages, r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],PLACE}"#),
+        (Api::Responses, r#"{"output":[{"type":"message","role":"assistant","content":[]}],PLACE}"#),
+    ];
+    for member in &members {
+        for (api, place) in places {
+            let body = place.replace("PLACE", member);
+            let sent = settled(api, &body, UnknownFields::Pass);
+            assert!(
+                sent.as_ref().map_or_else(|code| *code == "wire.shape", |sent| !sent.contains("secret")),
+                "{body}: {sent:?}"
+            );
+        }
+    }
+    let harmless =
+        r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"}}],"mood":{"is":"calm","input":[1]}}"#;
+    assert_eq!(settled(Api::Chat, harmless, UnknownFields::Pass).as_deref(), Ok(harmless));
+}
+
+#[test]
 fn contradicting_events_of_a_response_are_refused() {
     let added = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"safe","arguments":""}}"#;
     let delta =
