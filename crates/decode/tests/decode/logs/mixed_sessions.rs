@@ -192,7 +192,7 @@ fn users_of_large_log_are_told_apart() {
 }
 
 #[test]
-fn native_events_with_foreign_session_member_are_a_fault() {
+fn native_events_with_foreign_session_are_fault() {
     let event = |member: &str| format!(r#"{{"kind":"user_message","text":"yes",{member}}}"#);
     let decode = |decoder, members: &[&str]| {
         let lines: Vec<String> = members.iter().map(|member| event(member)).collect();

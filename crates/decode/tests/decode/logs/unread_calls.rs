@@ -349,7 +349,7 @@ fn unread_call_is_found_among_many_suspects() {
 }
 
 #[test]
-fn call_in_member_of_native_event_is_a_fault() {
+fn call_in_native_member_is_a_fault() {
     let event = |members: &str| format!(r#"{{"session":"s","kind":"assistant_message","text":"Done.",{members}}}"#);
     for members in [
         format!(r#""tool_calls":[{CALL}]"#),
@@ -381,7 +381,7 @@ fn kind_of_other_format_is_refused_as_call() {
 }
 
 #[test]
-fn record_of_other_format_within_native_log_is_a_fault() {
+fn foreign_record_in_native_log_is_a_fault() {
     let span = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"t","spanId":"1","name":"execute_tool pay",
         "attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"pay"}}]}]}]}]}"#;
     let decoded = decode_lines(Format::Native.decoder(), &[r#"{"kind":"user_message","text":"a"}"#, span]);
