@@ -28,6 +28,9 @@ pub(super) fn respell(original: &str, folded: &str) -> Option<Text> {
     let (local, domain) = plain.split_once('@').or_else(|| plain.rsplit_once([' ', ')', ']', '}']))?;
     let local = local.split([' ', '(', '[', '{']).next()?;
     let (folded_local, folded_domain) = folded.split_once('@')?;
+    // What parts the signs of a disguised name, as in `@] example . com`, is no letter of it.
+    let domain: String =
+        domain.chars().filter(|letter| !letter.is_whitespace() && !"()[]{}".contains(*letter)).collect();
     let labels: Vec<&str> = domain.split('.').collect();
     if labels.len() != folded_domain.split('.').count() {
         return None;
@@ -141,6 +144,8 @@ mod tests {
             ("аlice@exаmple.com", "alice@example.com", "alice@example.com"),
             ("ｎｏｒａ＠mail．example", "nora@mail.example", "nora@mail.example"),
             ("no\u{200b}ra@mail。example", "nora@mail.example", "nora@mail.example"),
+            ("4.8.b\u{200b}@]  e.co", "4.8.b@e.co", "4.8.b@e.co"),
+            ("info @ müller . de", "info@muller.de", "info@müller.de"),
         ] {
             assert_eq!(respell(original, folded).as_deref(), Some(wanted), "{original}");
         }
