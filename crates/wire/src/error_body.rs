@@ -1,6 +1,6 @@
 //! Errors of an upstream that hold a reply of a model.
 //!
-//! An error has nothing that a model says or does, so nobody judges it. A client that ignores the status would read a reply in
+//! An error has nothing that a model says or does, so it is not judged. A client that ignores the status would read a reply in
 //! it like any other.
 
 use lictor_json::{self as json, Json, SseFramer};

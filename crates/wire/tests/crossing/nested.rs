@@ -375,10 +375,16 @@ fn result_in_announced_item_is_refused() {
                 format!(r#"[{{"type":"logs","logs":"{FORBIDDEN}"}}]"#),
                 format!(r#"{{"message":"{FORBIDDEN}"}}"#),
             ] {
-                let item = item.replace("PLACE", &format!(r#""{member}":{value}"#));
-                let added = format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}"#);
-                let driven = ruled(Api::Responses, &events(&[&added]), |_| Ruling::Forward);
-                assert!(!driven.text().contains(FORBIDDEN), "{item}");
+                let announced = item.replace("PLACE", &format!(r#""{member}":{value}"#));
+                // The whole item has no result, so nothing else would stop the announced one.
+                let whole = item.replace(",PLACE", "");
+                let stream = events(&[
+                    &format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{announced}}}"#),
+                    &format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{whole}}}"#),
+                    &format!(r#"{{"type":"response.completed","response":{{"id":"r","output":[{whole}]}}}}"#),
+                ]);
+                let driven = ruled(Api::Responses, &stream, |_| Ruling::Forward);
+                assert!(!driven.text().contains(FORBIDDEN), "{announced}");
             }
         }
         // Real services announce members without content.
@@ -395,7 +401,11 @@ fn result_in_announced_item_is_refused() {
 fn error_of_listed_tools_is_judged() {
     let item = r#"{"type":"mcp_list_tools","id":"i","server_label":"s","tools":[],"error":"a FORBIDDEN text"}"#;
     let body = format!(r#"{{"id":"r","output":[{}]}}"#, item.replace("FORBIDDEN", FORBIDDEN));
-    let deny = |event: &Event| if has_forbidden(event) { Ruling::Deny { text: "no".into() } } else { Ruling::Forward };
+    // A property about messages of the assistant: the event of the tools on offer is none.
+    let deny = |event: &Event| match event.kind == Kind::AssistantMessage && has_forbidden(event) {
+        true => Ruling::Deny { text: "no".into() },
+        false => Ruling::Forward,
+    };
     for sent in crossed(Api::Responses, &body, deny).into_iter().flatten() {
         assert!(!sent.contains(FORBIDDEN), "{sent}");
     }

@@ -163,7 +163,7 @@ fn users_without_session_are_told_apart() {
 fn users_of_some_messages_only_are_a_fault() {
     let (ann, bob, agent, none) = (r#""user_id":"ann""#, r#""user_id":"bob""#, r#""user_id":"bot""#, r#""x":1"#);
     for members in [
-        // The agent names none, or itself; or a member of another name says whom it speaks to.
+        // The agent names none, or itself; or a member of another name names the other side.
         &[ann, none, bob, none][..],
         &[ann, agent, bob, agent],
         &[ann, r#""customer_id":"ann""#, bob, r#""customer_id":"bob""#],
