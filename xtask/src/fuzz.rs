@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +19,10 @@ use crate::step::Outcome;
 
 /// How long each target runs, in seconds, unless told otherwise.
 pub(crate) const SECONDS: u64 = 6;
+
+/// The seed of the ordinary test run: what it tries depends on the code alone, so a change that fails there fails anywhere.
+/// Other runs try something new each time.
+pub(crate) const TEST_SEED: u32 = 1;
 
 /// The longest input, in bytes; the longest time for one, in seconds; the most memory, in MiB.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=20", "-rss_limit_mb=3072"];
@@ -47,23 +52,34 @@ pub(crate) fn command(arguments: &[&str]) -> Result<(), String> {
     match arguments {
         ["--replay", file] => replay(Path::new(file)),
         ["--merge", names @ ..] => merge(names),
-        ["--seconds", seconds, names @ ..] => {
-            let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
-            run(seconds, names).and_then(Outcome::or_failure)
+        arguments => {
+            let (seconds, arguments) = take_number(arguments, "--seconds")?;
+            let (seed, names) = take_number(arguments, "--seed")?;
+            run(seconds.unwrap_or(SECONDS), seed, names).and_then(Outcome::or_failure)
         }
-        names => run(SECONDS, names).and_then(Outcome::or_failure),
+    }
+}
+
+/// Takes an option with a number off the front of arguments, if it is there.
+fn take_number<'a, T: FromStr>(arguments: &'a [&'a str], option: &str) -> Result<(Option<T>, &'a [&'a str]), String> {
+    match arguments {
+        [first, number, rest @ ..] if *first == option => match number.parse() {
+            Ok(number) => Ok((Some(number), rest)),
+            Err(_) => Err(format!("`{number}` is no number for {option}")),
+        },
+        _ => Ok((None, arguments)),
     }
 }
 
 /// Runs targets for so many seconds each; all of them if none is named. Fails if one finds anything.
-pub(crate) fn run(seconds: u64, names: &[&str]) -> Result<Outcome, String> {
+pub(crate) fn run(seconds: u64, seed: Option<u32>, names: &[&str]) -> Result<Outcome, String> {
     if let Some(reason) = find_obstacle() {
         return Ok(Outcome::Skipped(reason));
     }
     let fuzzer = Fuzzer::build()?;
     let names = fuzzer.choose(names)?;
     println!("{} targets, {seconds} seconds each", names.len());
-    let runs = in_parallel(&names, |name| fuzzer.run_target(name, seconds))?;
+    let runs = in_parallel(&names, |name| fuzzer.run_target(name, seconds, seed))?;
     println!("{:<12} {:>11} {:>9} {:>7}  found", "target", "executions", "coverage", "corpus");
     for run in &runs {
         let FuzzLog { executions, coverage, corpus } = run.log;
@@ -179,7 +195,7 @@ impl Fuzzer {
         Ok(folder)
     }
 
-    fn run_target(&self, name: &str, seconds: u64) -> Result<TargetRun, String> {
+    fn run_target(&self, name: &str, seconds: u64, seed: Option<u32>) -> Result<TargetRun, String> {
         let findings = root().join("fuzz/findings").join(name);
         fs::create_dir_all(&findings).map_err(|error| format!("could not create {}: {error}", shown(&findings)))?;
         let before = files(&findings);
@@ -188,6 +204,7 @@ impl Fuzzer {
         let mut command = self.command(name)?;
         command.args(LIMITS).arg("-print_final_stats=1").arg(format!("-max_total_time={seconds}"));
         command.arg(format!("-artifact_prefix={}/", findings.display()));
+        command.args(seed.map(|seed| format!("-seed={seed}")));
         let dictionary = root().join(format!("fuzz/dictionaries/{name}.txt"));
         if dictionary.exists() {
             command.arg(format!("-dict={}", dictionary.display()));
@@ -259,6 +276,13 @@ mod tests {
         assert_eq!(in_parallel(&names, |name| Ok(name.to_owned())).unwrap(), names);
         let result = in_parallel(&names, |name| if name == "7" { Err("seven".to_owned()) } else { Ok(()) });
         assert_eq!(result, Err("seven".to_owned()));
+    }
+
+    #[test]
+    fn options_with_numbers_come_before_names() {
+        assert_eq!(take_number::<u64>(&["--seconds", "60", "json"], "--seconds"), Ok((Some(60), &["json"][..])));
+        assert_eq!(take_number::<u64>(&["json"], "--seconds"), Ok((None, &["json"][..])));
+        assert!(take_number::<u32>(&["--seed", "x"], "--seed").unwrap_err().contains("`x`"));
     }
 
     #[test]

@@ -48,8 +48,8 @@ usage: cargo xtask COMMAND
                    bench --record writes that file
   peers            let other engines judge what we export and verify our ledgers, and compare
   fuzz [NAME …]    run the fuzz targets of fuzz/, or those named, for some seconds each; --seconds N before the names
-                   says how many. fuzz --replay FILE runs one input again; fuzz --merge [NAME …] takes what the last
-                   run found new into the corpus
+                   says how many, --seed N after it makes the run repeatable. fuzz --replay FILE runs one input again;
+                   fuzz --merge [NAME …] takes what the last run found new into the corpus
   nightly          the differential tests, those that change and kill ledgers, the upstreams that lie, fuzzing and the
                    tests of the wheel, at a nightly size, and `deny` (LICTOR_DIFFERENTIAL_PAIRS, LICTOR_TAMPER_FLIPS,
                    LICTOR_KILLS, LICTOR_LIES, LICTOR_FUZZ_SECONDS and LICTOR_PYTHON_PAIRS override it)
@@ -184,7 +184,8 @@ fn test() -> bool {
         packages.wait();
         python::test(Binary::OfTests, &[])
     });
-    tally.step("fuzz targets: cargo xtask fuzz", || fuzz::run(fuzz::SECONDS, &[]));
+    let seed = fuzz::TEST_SEED;
+    tally.step(&format!("fuzz targets: cargo xtask fuzz --seed {seed}"), || fuzz::run(fuzz::SECONDS, Some(seed), &[]));
     tally.finish()
 }
 
@@ -231,7 +232,7 @@ fn nightly() -> bool {
     let call = Cargo::new(call.chain(["--tests", "--", "--show-output"])).variable(CASES, &cases);
     tally.tests("tests with more cases", call);
     let seconds = std::env::var(FUZZ_SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(NIGHTLY_FUZZ_SECONDS);
-    tally.step(&format!("fuzz targets: cargo xtask fuzz --seconds {seconds}"), || fuzz::run(seconds, &[]));
+    tally.step(&format!("fuzz targets: cargo xtask fuzz --seconds {seconds}"), || fuzz::run(seconds, None, &[]));
     let pairs = std::env::var(PYTHON_PAIRS).unwrap_or_else(|_| NIGHTLY_PYTHON_PAIRS.into());
     tally.step("Python: wheel, tests, types", || python::test(Binary::Built, &[(PYTHON_PAIRS, &pairs)]));
     tally.step("oldest toolchain: cargo check", oldest::check);
