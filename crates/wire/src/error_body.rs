@@ -3,13 +3,19 @@
 //! An error has nothing that a model says or does, so it is not judged. A client that ignores the status would read a reply in
 //! it like any other.
 
-use lictor_json::{self as json, Json, SseFramer};
+use lictor_json::{self as json, Json, Object, SseFramer};
 
 use crate::known::fold_case;
 
 /// The members with what a model says or does, of replies and of events of streams.
-const REPLY_MEMBERS: [&str; 9] =
-    ["choices", "output", "content", "candidates", "delta", "content_block", "item", "response", "message"];
+const REPLY_MEMBERS: [&str; 5] = ["choices", "output", "content", "candidates", "content_block"];
+
+/// The members with a part of a reply, of events of streams. Some services have details of an error in them.
+const PART_MEMBERS: [&str; 4] = ["delta", "item", "response", "message"];
+
+/// The members of such a part that details of an error do not have.
+const SAID_MEMBERS: [&str; 10] =
+    ["role", "text", "refusal", "tool_calls", "function_call", "arguments", "partial_json", "name", "input", "parts"];
 
 /// The members of these that no error has, in a body that cannot be read.
 const TELLING_MEMBERS: [&str; 6] = ["choices", "output", "candidates", "content_block", "tool_calls", "tool_use"];
@@ -39,10 +45,17 @@ fn is_reply(value: &Json) -> bool {
         Json::Object(members) => !members.is_empty(),
         _ => false,
     };
+    let has_member = |object: &Object, names: &[&str]| {
+        object.iter().any(|(key, value)| !value.is_null() && names.contains(&fold_case(key).as_str()))
+    };
+    let is_part =
+        |value: &Json| value.as_object().is_some_and(|part| has_member(part, &SAID_MEMBERS)) || is_reply(value);
     match value {
-        Json::Object(object) => {
-            object.iter().any(|(key, value)| has_content(value) && REPLY_MEMBERS.contains(&fold_case(key).as_str()))
-        }
+        Json::Object(object) => object.iter().any(|(key, value)| {
+            let key = fold_case(key);
+            let is_own = REPLY_MEMBERS.contains(&key.as_str()) && has_content(value);
+            is_own || PART_MEMBERS.contains(&key.as_str()) && is_part(value)
+        }),
         Json::Array(values) => values.iter().any(is_reply),
         _ => false,
     }
@@ -70,6 +83,10 @@ mod tests {
             r#"{"candidates":[{"content":{"parts":[]}}]}"#.to_owned(),
             r#"{"type":"content_block_start","content_block":{"type":"tool_use","name":"drop"}}"#.to_owned(),
             r#"{"type":"response.output_item.added","item":{"type":"function_call","name":"drop"}}"#.to_owned(),
+            r#"{"type":"response.completed","response":{"output":[{"type":"function_call","name":"drop"}]}}"#
+                .to_owned(),
+            r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"drop it"}}"#.to_owned(),
+            format!(r#"{{"error":"busy","message":{CALL}}}"#),
         ];
         for reply in replies {
             let stream = format!("event: error\ndata: {{\"error\":{{}}}}\n\ndata: {reply}\n\ndata: [DONE]\n\n");
@@ -89,6 +106,8 @@ mod tests {
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}"#,
             r#"{"detail":[{"loc":["body","messages"],"msg":"field required"}]}"#,
             r#"{"message":"not found","content":"none","choices":[],"status":404}"#,
+            r#"{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"no"}]},"code":null}"#,
+            r#"{"error":"bad gateway","response":{"status":502,"reason":"no route"}}"#,
             "<html><body>502 Bad Gateway</body></html>",
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"message\":\"Overloaded\"}}\n\n",
             "",
