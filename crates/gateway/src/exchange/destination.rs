@@ -32,8 +32,8 @@ const MODEL_STEMS: [&str; 18] = [
 ];
 
 /// Whole words of these routes. Others have them as parts.
-const MODEL_WORDS: [&str; 12] =
-    ["ask", "call", "edit", "edits", "execute", "llm", "ocr", "query", "run", "stream", "wait", "workflows"];
+const MODEL_WORDS: [&str; 13] =
+    ["ask", "call", "edit", "edits", "execute", "llm", "ocr", "query", "run", "runs", "stream", "wait", "workflows"];
 
 /// How often an encoded path is decoded: services behind each other may each decode it once.
 const MAX_DECODINGS: usize = 4;
@@ -265,6 +265,8 @@ mod tests {
             "/complete",
             "/text/generation",
             "/workflows/run",
+            "/threads/t/runs",
+            "/threads/runs",
             "/runs/wait",
             "/runs/stream",
             "/message:send",
@@ -347,7 +349,8 @@ mod tests {
             ("/v1/files*", "POST", "/v1/file", false),
             ("/v1/threads/*/messages", "POST", "/v1/threads/t1/messages", true),
             ("/v1/threads/*", "POST", "/v1/threads/t1/messages", false),
-            ("/v1/threads/*", "POST", "/v1/threads/t1/runs", true),
+            ("/v1/threads/*", "POST", "/v1/threads/t1/runs", false),
+            ("/v1/threads/*/runs", "POST", "/v1/threads/t1/runs", true),
             ("/v1beta/messages", "POST", "/v1beta/messages", true),
             ("/v1beta/*", "POST", "/v1beta/messages", false),
             ("/v1/messages/batches*", "POST", "/v1/messages/batches", true),
