@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::AuditOptions;
 use crate::report::FileReport;
 use lictor_decode::input::{self, Chunk, ChunkLine, Chunks, Input, InputError};
-use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
+use lictor_decode::{DecodedEvents, Decoder, Fault, Format, LogNotes};
 use lictor_event::Event;
 
 /// A part of a file that one thread decodes.
@@ -40,6 +40,8 @@ pub(super) struct ShardedBatch {
     /// Events that had to be decoded to find their session.
     pub(super) events: Vec<Event>,
     pub(super) faults: Vec<Fault>,
+    /// What decoding it showed of the whole log.
+    pub(super) notes: LogNotes,
     /// For each shard its items, in order; empty if a single shard judges all lines.
     pub(super) shard_items: Vec<Vec<ShardItem>>,
     /// Whether sessions continue in other files.
@@ -106,6 +108,11 @@ impl<'a> Batches<'a> {
 
     pub(super) fn options(&self) -> &'a AuditOptions {
         self.options
+    }
+
+    /// Returns the number of the input with a name, or the number after the last.
+    pub(super) fn number(&self, name: &str) -> usize {
+        self.inputs.iter().position(|input| &**input.name() == name).unwrap_or(self.inputs.len())
     }
 
     /// Adds to the number of events of a file.
@@ -254,11 +261,14 @@ pub(super) fn find_eventless<'f>(
     })
 }
 
-/// Decodes chunks with a new decoder, to the end.
-fn decode_chunks(mut decoder: Box<dyn Decoder>, chunks: &[Chunk]) -> DecodedEvents {
+/// Decodes chunks with a new decoder, to the end, and adds what it notes of a log that others decode as well.
+fn decode_chunks(mut decoder: Box<dyn Decoder>, chunks: &[Chunk], notes: &mut LogNotes) -> DecodedEvents {
     let mut decoded = DecodedEvents::default();
     feed_decoder(chunks, decoder.as_mut(), &mut decoded);
-    decoder.finish(&mut decoded);
+    match decoder.take_notes() {
+        Some(taken) => notes.merge(taken),
+        None => decoder.finish(&mut decoded),
+    }
     decoded
 }
 
@@ -281,12 +291,12 @@ impl Batch {
         self.format
     }
 
-    /// Decodes all its events.
-    pub(super) fn decode(self, options: &AuditOptions) -> DecodedEvents {
+    /// Decodes all its events, and adds what only the whole log shows to the notes.
+    pub(super) fn decode(self, options: &AuditOptions, notes: &mut LogNotes) -> DecodedEvents {
         match self.work {
             BatchContent::Decoded(decoded, _) => decoded,
-            BatchContent::Chunk(chunk) => decode_chunks(options.decoder(self.format), &[chunk]),
-            BatchContent::File(chunks) => decode_chunks(options.decoder(self.format), &chunks),
+            BatchContent::Chunk(chunk) => decode_chunks(options.decoder(self.format), &[chunk], notes),
+            BatchContent::File(chunks) => decode_chunks(options.decoder(self.format), &chunks, notes),
         }
     }
 
@@ -300,6 +310,7 @@ impl Batch {
             lines: None,
             events: Vec::new(),
             faults: Vec::new(),
+            notes: LogNotes::default(),
             shard_items: (0..shards).map(|_| Vec::new()).collect(),
             spans_files: format == Format::Native,
         };
@@ -322,11 +333,13 @@ impl Batch {
             }
             BatchContent::Chunk(chunk) => {
                 batch.bytes = chunk.size();
-                batch.add_decoded(decode_chunks(options.decoder(format), &[chunk]), hasher);
+                let decoded = decode_chunks(options.decoder(format), &[chunk], &mut batch.notes);
+                batch.add_decoded(decoded, hasher);
             }
             BatchContent::File(chunks) => {
                 batch.bytes = chunks.iter().map(Chunk::size).sum();
-                batch.add_decoded(decode_chunks(options.decoder(format), &chunks), hasher);
+                let decoded = decode_chunks(options.decoder(format), &chunks, &mut batch.notes);
+                batch.add_decoded(decoded, hasher);
             }
         }
         batch
@@ -356,6 +369,7 @@ impl ShardedBatch {
                 }
             }
         }
+        self.notes = decoder.take_notes().unwrap_or_default();
     }
 
     fn add_decoded(&mut self, decoded: DecodedEvents, hasher: &RandomState) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 use lictor_decode::input::Input;
-use lictor_decode::{Fault, Format};
+use lictor_decode::{Fault, Format, LogNotes};
 use lictor_event::{Event, Kind, is_machine_turn};
 use lictor_json::{Json, Text};
 use lictor_judge::Judge;
@@ -69,14 +69,14 @@ pub struct ToolUse {
 pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Judge]) -> Result<Inventory, AuditError> {
     let mut inventory = Inventory::default();
     let mut sessions: HashMap<(Option<usize>, Option<Text>), TimeOrder> = HashMap::new();
-    let mut unordered = UnorderedSessions::default();
+    let (mut unordered, mut notes) = (UnorderedSessions::default(), LogNotes::default());
     let mut seen: Vec<SeenFacts> = judges.iter().map(SeenFacts::new).collect();
     // Only facts matter here, so that one state serves all sessions.
     let mut states: Vec<_> = judges.iter_mut().map(Judge::start).collect();
     let mut batches = Batches::new(inputs, options);
     while let Some(batch) = batches.next() {
         let (file, log, spans_files) = (batch.file(), batch.log(), batch.format() == Format::Native);
-        let mut decoded = batch.decode(options);
+        let mut decoded = batch.decode(options, &mut notes);
         inventory.faults.append(&mut decoded.faults);
         for event in &decoded.events {
             let of_file = (!spans_files || event.session.is_none()).then_some(log);
@@ -98,6 +98,7 @@ pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Ju
     let (files, mut unreadable) = batches.into_files();
     inventory.faults.append(&mut unreadable);
     inventory.faults.extend(unordered.into_fault().map(|(_, fault)| fault));
+    inventory.faults.append(&mut notes.into_faults());
     if inventory.events > 0 {
         inventory.faults.extend(batch::find_eventless(inputs, &files));
     }

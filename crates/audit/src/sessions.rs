@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 
 use super::batch::Batches;
 use super::{AuditError, AuditOptions};
-use lictor_decode::Format;
 use lictor_decode::input::Input;
+use lictor_decode::{Format, LogNotes};
 use lictor_event::Event;
 use lictor_json::Text;
 
@@ -17,10 +17,10 @@ pub type SessionEvents = (Text, Vec<Event>);
 pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionEvents>, AuditError> {
     let mut batches = Batches::new(inputs, options);
     let mut sessions: IndexMap<(Option<usize>, Option<Text>), SessionEvents> = IndexMap::new();
-    let mut faults = Vec::new();
+    let (mut faults, mut notes) = (Vec::new(), LogNotes::default());
     for batch in batches.by_ref() {
         let (log, spans_files) = (batch.log(), batch.format() == Format::Native);
-        let mut decoded = batch.decode(options);
+        let mut decoded = batch.decode(options, &mut notes);
         faults.append(&mut decoded.faults);
         for event in decoded.events {
             let of_file = (!spans_files || event.session.is_none()).then_some(log);
@@ -31,6 +31,7 @@ pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionE
     }
     let (files, mut unreadable) = batches.into_files();
     faults.append(&mut unreadable);
+    faults.append(&mut notes.into_faults());
     if sessions.is_empty() {
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }

@@ -20,7 +20,7 @@ use super::shared_history::{HistoryChange, HistoryEntry};
 use super::time_order::{TimeOrder, UnorderedSessions};
 use crate::report::{PropertyOutcome, SessionReport};
 use lictor_decode::input::{Chunk, ChunkLine};
-use lictor_decode::{DecodedEvents, Decoder, Fault, Format};
+use lictor_decode::{DecodedEvents, Decoder, Fault, Format, LogNotes};
 use lictor_event::order::{Gap, GapCause, ReorderBuffer, ReorderWindow, SequenceStep};
 use lictor_event::{Event, Source};
 use lictor_json::Text;
@@ -170,6 +170,11 @@ impl Shard {
         }
         self.counts[piece.file] += events;
         events
+    }
+
+    /// Takes what its decoder noted of the lines.
+    pub(super) fn take_notes(&mut self) -> LogNotes {
+        self.decoder.take_notes().unwrap_or_default()
     }
 
     /// Decodes and judges a line, with the hash of its session if that is known.

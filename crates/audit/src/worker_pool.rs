@@ -12,7 +12,7 @@ use super::batch::{Batches, ShardedBatch};
 use super::shard::Shard;
 use super::time_order::UnorderedSessions;
 use super::{AuditOptions, Progress};
-use lictor_decode::Fault;
+use lictor_decode::{Fault, LogNotes};
 
 /// How many batches may be in flight for each thread.
 const MAX_BATCHES_AHEAD_PER_THREAD: u64 = 4;
@@ -50,6 +50,8 @@ struct BatchQueue {
     total: Option<u64>,
     /// The faults, each with the number of its file.
     faults: Vec<(usize, Fault)>,
+    /// What the decoders of the batches noted.
+    notes: LogNotes,
     /// Whether a thread has panicked, so that the others must not wait for it.
     failed: bool,
 }
@@ -92,14 +94,16 @@ pub(super) fn judge_all(
             }
         }),
     }
-    let BatchQueue { mut faults, .. } = pool.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let BatchQueue { mut faults, mut notes, .. } = pool.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut unordered = UnorderedSessions::default();
     for shard in shards {
         faults.append(&mut shard.faults);
         unordered.merge(std::mem::take(&mut shard.unordered));
+        notes.merge(shard.take_notes());
         shard.counts.iter().enumerate().for_each(|(file, events)| batches.add_events(file, *events));
     }
     faults.extend(unordered.into_fault());
+    faults.extend(notes.into_faults().into_iter().map(|fault| (batches.number(&fault.file), fault)));
     faults.sort_by_key(|(file, fault)| (*file, fault.line, fault.column));
     faults.into_iter().map(|(_, fault)| fault).collect()
 }
@@ -165,8 +169,9 @@ impl WorkerPool<'_, '_> {
             return;
         };
         let mut batch = batch.divide(self.hasher, self.threads, self.options);
-        let (file, faults) = (batch.file, std::mem::take(&mut batch.faults));
+        let (file, faults, notes) = (batch.file, std::mem::take(&mut batch.faults), std::mem::take(&mut batch.notes));
         let mut queue = lock(&self.queue);
+        queue.notes.merge(notes);
         queue.faults.extend(faults.into_iter().map(|fault| (file, fault)));
         let place = (number - queue.first) as usize;
         if queue.divided.len() <= place {

@@ -77,4 +77,4 @@ mod xes;
 pub use format::{Format, Framing};
 pub use mcp::{McpExchange, Side};
 
-pub use lictor_event::record::{DecodedEvents, Decoder, Fault, LogRecord};
+pub use lictor_event::record::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};

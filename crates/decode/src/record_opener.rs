@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::content_text::ContentOpener;
 use super::session_key::{SESSION_KEYS, find_session};
-use super::{DecodedEvents, Decoder, Format, LogRecord};
+use super::{DecodedEvents, Decoder, Format, LogNotes, LogRecord};
 use lictor_event::Source;
 use lictor_json::{Json, Object, Text};
 
@@ -98,6 +98,10 @@ impl Decoder for RecordOpener {
 
     fn session<'a>(&self, text: &'a str) -> Option<&'a str> {
         self.inner.session(text)
+    }
+
+    fn take_notes(&mut self) -> Option<LogNotes> {
+        self.inner.take_notes()
     }
 
     fn finish(&mut self, out: &mut DecodedEvents) {

@@ -8,7 +8,7 @@ use super::conversation::Conversations;
 use super::member_names::{CONTAINERS, find_person, is_session_name, name_of};
 use super::mixed_sessions::{IdentifierCounts, MIXED_SESSIONS, SessionMixtures};
 use super::restart_signs;
-use super::{DecodedEvents, Decoder, Fault, LogRecord};
+use super::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};
 use lictor_event::Source;
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_json::{Json, Text};
@@ -59,6 +59,12 @@ impl SessionKeyDecoder {
     pub(super) fn new(inner: Box<dyn Decoder>, key: &str, target: &'static str) -> SessionKeyDecoder {
         SessionKeyDecoder { inner, key: key.into(), target, without: None }
     }
+
+    fn note_keyless(&mut self, notes: &mut LogNotes) {
+        if let Some((first, count)) = self.without.take() {
+            notes.note_keyless(&self.key, first, count);
+        }
+    }
 }
 
 impl Decoder for SessionKeyDecoder {
@@ -79,17 +85,22 @@ impl Decoder for SessionKeyDecoder {
         false
     }
 
+    fn take_notes(&mut self) -> Option<LogNotes> {
+        let mut notes = self.inner.take_notes()?;
+        notes.drop_split_members();
+        self.note_keyless(&mut notes);
+        Some(notes)
+    }
+
     fn finish(&mut self, out: &mut DecodedEvents) {
         let before = out.faults.len();
         self.inner.finish(out);
         // The user has chosen what a session is.
         let found = out.faults.split_off(before);
         out.faults.extend(found.into_iter().filter(|fault| fault.code != MIXED_SESSIONS));
-        if let Some((fault, count)) = self.without.take() {
-            let records = if count == 1 { "one record has".to_owned() } else { format!("{count} records have") };
-            let message = format!("{records} no member `{}` that names a session; this is the first", self.key);
-            out.faults.push(Fault { message, ..fault });
-        }
+        let mut notes = LogNotes::default();
+        self.note_keyless(&mut notes);
+        out.faults.append(&mut notes.into_faults());
     }
 }
 

@@ -26,7 +26,7 @@ use lictor_logic::Fact;
 
 use self::fields::{Field, FieldError};
 use self::misnamed::{find_misnamed, find_misspelling};
-use crate::record::{DecodedEvents, Decoder, Fault, LogRecord};
+use crate::record::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};
 use crate::{Answer, AnswerValue, Event, Kind, Source, find_time, find_unread_time};
 use lictor_json::{Json, Object, Text};
 
@@ -65,10 +65,7 @@ pub struct NativeDecoder {
     facts: HashMap<Text, Fact>,
     /// Whether Lictor wrote the records itself, so that events of other formats are accepted as they are.
     is_trusted: bool,
-    /// Whether an event without a session was read.
-    has_unnamed: bool,
-    /// The starts of sessions without a name after such an event: the first, and how many.
-    restarts: Option<(Source, u64)>,
+    notes: LogNotes,
 }
 
 impl NativeDecoder {
@@ -76,17 +73,16 @@ impl NativeDecoder {
     pub fn trusted() -> NativeDecoder {
         NativeDecoder { is_trusted: true, ..NativeDecoder::default() }
     }
-}
 
-impl NativeDecoder {
-    /// Counts the starts of sessions that cannot be told apart.
-    fn note_session(&mut self, event: Option<&Event>) {
-        let Some(event) = event.filter(|event| event.session.is_none()) else { return };
-        if event.kind == Kind::SessionStart && self.has_unnamed {
-            let (_, count) = self.restarts.get_or_insert_with(|| (event.source.clone(), 0));
-            *count += 1;
+    /// Returns the notes that it takes of the log.
+    pub fn notes(&mut self) -> &mut LogNotes {
+        &mut self.notes
+    }
+
+    fn note_event(&mut self, event: Option<&Event>) {
+        if let Some(event) = event.filter(|_| !self.is_trusted) {
+            self.notes.note_event(event);
         }
-        self.has_unnamed = true;
     }
 }
 
@@ -109,7 +105,7 @@ impl Decoder for NativeDecoder {
                 let unread = find_unread_time(&event.more).filter(|_| event.time.is_none());
                 out.faults.extend(unread.map(|(key, text)| record.unread_time_fault(key, text)));
             }
-            self.note_session(Some(&event));
+            self.note_event(Some(&event));
             out.events.push(event);
         } else {
             out.faults.extend(errors.into_iter().map(|error| record.fault(error.code, error.message)));
@@ -131,26 +127,18 @@ impl Decoder for NativeDecoder {
         };
         let is_read = out.events.last_mut().and_then(read).is_some();
         match is_read {
-            true => self.note_session(out.events.last()),
+            true => self.note_event(out.events.last()),
             false => drop(out.events.pop()),
         }
         is_read
     }
 
+    fn take_notes(&mut self) -> Option<LogNotes> {
+        Some(mem::take(&mut self.notes))
+    }
+
     fn finish(&mut self, out: &mut DecodedEvents) {
-        if let Some((source, count)) = self.restarts.take().filter(|_| !self.is_trusted) {
-            let message = format!(
-                "the events name no session, but {} sessions start in this file: they are judged as one session; name the member that tells with --session-key",
-                count + 1
-            );
-            out.faults.push(Fault {
-                file: source.file,
-                line: source.line,
-                column: None,
-                code: "decode.no_session",
-                message,
-            });
-        }
+        out.faults.append(&mut mem::take(&mut self.notes).into_faults());
     }
 
     fn session<'a>(&self, text: &'a str) -> Option<&'a str> {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use lictor_json::Json;
 
+pub use crate::fault::Fault;
+pub use crate::log_notes::LogNotes;
 use crate::{Event, Source};
 
 /// One record of a file.
@@ -17,21 +19,6 @@ pub struct LogRecord {
     pub line: u32,
     /// Its number in the file, from zero.
     pub index: u32,
-}
-
-/// A place in a log that could not be read as an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The file, as the user named it.
-    pub file: Arc<str>,
-    /// The line, from one.
-    pub line: u32,
-    /// The column, from one, where it is known.
-    pub column: Option<u32>,
-    /// The kind of mistake, for programs: `json.duplicate_key`.
-    pub code: &'static str,
-    /// What is wrong, and what to do about it.
-    pub message: String,
 }
 
 /// The events and faults of a file so far.
@@ -61,6 +48,12 @@ pub trait Decoder: Send {
     /// Whether it reports content parts of unknown type itself.
     fn checks_parts(&self) -> bool {
         false
+    }
+
+    /// Returns what it noted so far, if several decoders share the records of a file: then their notes are merged, and
+    /// none of them is finished.
+    fn take_notes(&mut self) -> Option<LogNotes> {
+        None
     }
 
     /// Adds the events that only the end of the file shows, such as spans that had to be sorted.

@@ -8,6 +8,7 @@ mod guard;
 mod histories;
 mod join;
 mod labels;
+mod log_notes;
 mod order;
 mod pages;
 mod questions;
