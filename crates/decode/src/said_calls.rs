@@ -1,7 +1,7 @@
 //! Calls within texts: how open models write them, and how programs print the objects of a library.
 //!
 //! A log that keeps only the text of a model holds its calls in that text: after a mark of its chat template, as `Action:`
-//! with `Action Input:`, as an object with a name and arguments, or as the blocks of an interface. Decoders do not read
+//! with `Action Input:`, as an object with a name and arguments, in a block of JSON, or as the blocks of an interface. Decoders do not read
 //! them, so they are reported unless another event is that call.
 
 mod tagged_calls;
@@ -37,6 +37,7 @@ pub(super) fn find_said_calls(event: &Event, found: &mut impl FnMut(SaidCall<'_>
             find_tagged(text, found);
             find_react(text, found);
             find_bare(text, found);
+            find_fenced(text, found);
             find_printed(text, found);
             find_blocks(text, &["tool_use", "tool_call", "tool-call", "function_call", "function"], found);
         }
@@ -97,13 +98,32 @@ fn find_bare(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
     let text = text.split_once("Action:").map_or(text, |(_, rest)| rest).trim();
     let text = text.strip_prefix("```").map_or(text, |text| text.strip_prefix("json").unwrap_or(text));
     let text = text.split_once("```").map_or(text, |(text, _)| text).trim();
+    find_json(text, &|_| true, found);
+}
+
+/// Finds calls in blocks of JSON after some words: those that name a `tool`, and any that end the text.
+fn find_fenced(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
+    let text = text.trim_end();
+    for (place, fence) in text.match_indices("```json") {
+        let Some((block, after)) = text[place + fence.len()..].split_once("```") else { continue };
+        let names_tool = |call: &Json| ["tool", "tool_name"].iter().any(|key| call.get(key).is_some());
+        // [`find_bare`] reads what comes first, and after an action.
+        if !text[..place].trim().is_empty() && !text[..place].contains("Action:") {
+            find_json(block.trim(), &|call| after.is_empty() || names_tool(call), found);
+        }
+    }
+}
+
+/// Finds calls in a text that is JSON as a whole.
+fn find_json(text: &str, is_wanted: &dyn Fn(&Json) -> bool, found: &mut impl FnMut(SaidCall<'_>)) {
     if !text.starts_with(['{', '[']) {
         return;
     }
     let Ok(parsed) = lictor_json::parse_str(text) else { return };
     for call in std::slice::from_ref(&parsed).iter().chain(parsed.as_array().unwrap_or_default()) {
         // Blocks with a type are those of an interface.
-        if let Some(tool) = read_call(call).filter(|_| call.get("type").is_none()) {
+        let is_plain = |_: &&str| call.get("type").is_none() && is_wanted(call);
+        if let Some(tool) = read_call(call).filter(is_plain) {
             found(SaidCall { tool, id: None, style: "a name with arguments as JSON text" });
         }
     }

@@ -3,7 +3,7 @@
 //! `<tool_call>` is that of Hermes, Qwen and GLM, `<function=pay>` of Llama and Qwen Coder, `<|python_tag|>` of Llama,
 //! `[TOOL_CALLS]` of Mistral, `<｜tool▁call▁begin｜>` of DeepSeek and Kimi, `<|START_ACTION|>` of Command, `<|tool_call|>` of
 //! Granite and Phi, `to=functions.pay` of gpt-oss, `<invoke name="pay">` of Claude. After the mark comes JSON, or the name
-//! of the tool and a mark for its arguments.
+//! of the tool and a mark for its arguments. Cline writes elements with the names of its tools.
 
 use std::borrow::Cow;
 
@@ -32,6 +32,30 @@ const TAGS: [&str; 16] = [
 
 /// Marks of other kinds.
 const MARKS: [&str; 6] = ["[TOOL_CALLS]", "```tool_call", "```tool_code", "```function_call", "to=functions.", ">>>"];
+
+/// The tools of Cline and Roo Code, whose calls are elements with their names.
+const ELEMENTS: [&str; 20] = [
+    "access_mcp_resource",
+    "apply_diff",
+    "browser_action",
+    "codebase_search",
+    "execute_command",
+    "fetch_instructions",
+    "insert_content",
+    "list_code_definition_names",
+    "list_files",
+    "new_task",
+    "read_file",
+    "replace_in_file",
+    "run_slash_command",
+    "search_and_replace",
+    "search_files",
+    "switch_mode",
+    "update_todo_list",
+    "use_mcp_tool",
+    "web_fetch",
+    "write_to_file",
+];
 
 /// The mark between the type of a call and the name of its tool, or between the name and the arguments.
 const SEPARATOR: &str = "<|tool_sep|>";
@@ -66,6 +90,12 @@ pub(super) fn find_tagged(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
         let rest = &text[place..];
         if let Some(tag) = TAGS.iter().find(|tag| rest.starts_with(**tag)) {
             read_calls(&rest[tag.len()..], *tag == "<|python_tag|>", found);
+        }
+        if let Some((name, inside)) = rest[1..].split_once('>')
+            && ELEMENTS.contains(&name)
+            && inside.contains(&format!("</{name}>"))
+        {
+            found(SaidCall { tool: name, id: None, style: "an element with the name of the tool" });
         }
     }
     for mark in MARKS {

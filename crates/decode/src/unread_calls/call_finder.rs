@@ -8,8 +8,8 @@ use lictor_json::{Json, Object};
 /// How deep calls are looked for.
 const MAX_DEPTH: usize = 64;
 
-/// Members that hold calls: one, or a list of them.
-const HOLDERS: [&str; 16] = [
+/// Members that hold calls: one, or a list of them, or of the names of their tools.
+const HOLDERS: [&str; 22] = [
     "tool_calls",
     "toolCalls",
     "tool_call",
@@ -26,6 +26,12 @@ const HOLDERS: [&str; 16] = [
     "tools_called",
     "tool_invocations",
     "intermediate_steps",
+    "tools_used",
+    "toolsUsed",
+    "used_tools",
+    "called_tools",
+    "functions_called",
+    "executed_tools",
 ];
 
 /// Members that hold calls beside a role. Elsewhere they hold anything.
@@ -52,7 +58,8 @@ const TYPES: [&str; 10] = [
 const NAMES: [&str; 3] = ["name", "toolName", "tool_name"];
 
 /// Members with the name of the tool in a call that a program wrote in its own way, and with its arguments.
-const HOME_NAMES: [&str; 7] = ["tool", "tool_name", "toolName", "function_name", "functionName", "function", "action"];
+const HOME_NAMES: [&str; 8] =
+    ["tool", "tool_name", "toolName", "function_name", "functionName", "function", "action", "command"];
 const HOME_ARGUMENTS: [&str; 17] = [
     "tool_input",
     "toolInput",
@@ -324,6 +331,11 @@ fn collect_held(value: &Json, path: &ValuePath<'_>, found: &mut impl FnMut(&Obje
                     Json::String(text) if may_print_call(text) && lictor_json::parse_str(text).is_err() => {
                         collect_printed(text, &path, found);
                     }
+                    Json::String(name) if is_tool_name(name) => {
+                        let mut call = Object::new();
+                        call.insert("name", name.as_str());
+                        found(&call, Some(&path));
+                    }
                     _ => collect(item, Some(&path), found),
                 }
             }
@@ -335,6 +347,12 @@ fn collect_held(value: &Json, path: &ValuePath<'_>, found: &mut impl FnMut(&Obje
         },
         _ => {}
     }
+}
+
+/// Whether a text among calls is the name of a tool.
+fn is_tool_name(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-.:/".contains(letter);
+    text.chars().any(char::is_alphabetic) && text.chars().all(is_part) && !text.eq_ignore_ascii_case("none")
 }
 
 /// Calls a function with a call that a program printed in its own notation rather than as JSON.

@@ -154,6 +154,19 @@ fn call_under_unlisted_name_is_a_fault() {
     }
 }
 
+#[test]
+fn listed_tool_names_are_calls() {
+    for member in [r#""tools_used":["pay"]"#, r#""tool_calls":["pay"]"#, r#""called_tools":["pay","none"]"#] {
+        let line = format!(r#"{{"role":"assistant","content":"Done.",{member}}}"#);
+        assert!(read(&[USER, &line]).0.contains(&"decode.unread_call"), "{line}");
+    }
+    for member in [r#""tools_used":[]"#, r#""tools_used":["None"]"#, r#""tools":["pay"]"#, r#""allowed_tools":["pay"]"#]
+    {
+        let line = format!(r#"{{"role":"assistant","content":"Done.",{member}}}"#);
+        assert!(read(&[USER, &line]).0.is_empty(), "{line}");
+    }
+}
+
 /// Definitions, examples, expectations, settings and data have names and arguments as well.
 #[test]
 fn names_with_arguments_that_are_no_calls() {
@@ -258,6 +271,8 @@ fn call_in_any_notation_is_a_fault() {
         "Action: ```json\n[{\"tool_name\": \"pay\", \"parameters\": {}}]\n```",
         "{\"name\": \"pay\", \"parameters\": {\"n\": 1}}",
         "```json\n{\"tool\": \"pay\", \"input\": {}}\n```",
+        "I pay now.\n```json\n{\"tool\": \"pay\", \"args\": {}}\n```\nWait.",
+        "I pay now.\n```json\n{\"name\": \"pay\", \"arguments\": {}}\n```\n",
     ] {
         let said = lictor_json::Json::from(text).to_string();
         let line = format!(r#"{{"messages":[{USER},{{"role":"assistant","content":{said}}}]}}"#);
@@ -267,6 +282,8 @@ fn call_in_any_notation_is_a_fault() {
         let call = format!(r#"{{"messages":[{USER},{{"role":"assistant","content":{said},"tool_calls":[{CALL}]}}]}}"#);
         assert_eq!(read(&[&call]), (vec![], vec!["pay".to_owned()]), "{text}");
     }
+    let element = lictor_json::Json::from("I look.\n<read_file>\n<path>a.txt</path>\n</read_file>").to_string();
+    assert_eq!(read(&[USER, &format!(r#"{{"role":"assistant","content":{element}}}"#)]).0, ["decode.unread_call"]);
     for text in
         ["[TOOL_CALLS][{\"name\":\"a\",\"arguments\":{}},{\"name\":\"b\",\"arguments\":{}}]", "<|python_tag|>1 + 1"]
     {
@@ -290,6 +307,8 @@ fn text_about_calls_is_no_fault() {
         "{\"name\": \"Ada\", \"input\": {\"age\": 36}}",
         "{\"name\": \"pay\", \"description\": \"Pays.\", \"parameters\": {\"type\": \"object\"}}",
         "{\"action\": \"refund\", \"reason\": \"late\"}",
+        "Write ```json\n{\"name\": \"pay\", \"arguments\": {}}\n``` into the file.",
+        "An element <read_file> begins it.",
     ] {
         let said = lictor_json::Json::from(text).to_string();
         let line = format!(r#"{{"role":"assistant","content":{said}}}"#);
@@ -365,6 +384,10 @@ fn call_in_native_member_is_a_fault() {
         for lines in [[call, &line], [&line, call]] {
             assert_eq!(read(&lines), (vec![], vec!["pay".to_owned()]), "{line}");
         }
+    }
+    for kind in ["function_invocation", "action"] {
+        let line = format!(r#"{{"session":"s","kind":"{kind}","tool":"pay","args":{{"amount":5}}}}"#);
+        assert_eq!(read(&[&line]), (vec!["decode.unread_call"], vec![]), "{line}");
     }
     let harmless =
         event(r#""latency":12,"usage":{"input":7},"metadata":{"tool":"pay","args":{}},"model":{"name":"m"}"#);
