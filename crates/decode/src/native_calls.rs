@@ -1,5 +1,5 @@
-//! What Lictor's own events do not show: calls in records that are refused as a whole and in members that mean nothing, and
-//! sessions that a member of another format tells apart.
+//! What Lictor's own events do not show: calls in records that are refused as a whole, in members that mean nothing and in
+//! texts, and sessions that a member of another format tells apart.
 //!
 //! The native format has its own reader, and its quick way is the hot path of an audit. So a refused record is looked at only
 //! if that way did not read it, and an event only if it has members of its writer's own.
@@ -9,6 +9,7 @@ use std::mem;
 use super::input::HELD_CALL;
 use super::member_names::{is_person_name, is_session_name, name_of};
 use super::mixed_sessions::MIXED_SESSIONS;
+use super::said_calls::find_said_calls;
 use super::unread_calls::{call_name, collect_calls};
 use super::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};
 use lictor_event::native::NativeDecoder;
@@ -31,7 +32,9 @@ impl NativeCallChecker {
     fn look(&mut self, events: &mut [Event]) {
         for event in events {
             if let (Kind::Other(_), Some(tool), Some(_)) = (&event.kind, &event.tool, &event.args) {
-                self.suspect(tool, "", &event.source);
+                self.suspect(tool, "the event", "", &event.source);
+            } else if event.kind == Kind::AssistantMessage {
+                find_said_calls(event, &mut |call| self.suspect(call.tool, "the text", call.style, &event.source));
             }
             if event.more.is_empty() {
                 continue;
@@ -43,7 +46,8 @@ impl NativeCallChecker {
             collect_calls(&members, &mut |call, path| {
                 let mut written = String::new();
                 path.inspect(|path| path.write(&mut written));
-                self.suspect(call_name(call).unwrap_or_default(), &written, &event.source);
+                let place = if written.is_empty() { "the event".to_owned() } else { format!("`{written}`") };
+                self.suspect(call_name(call).unwrap_or_default(), &place, "", &event.source);
             });
             if let Json::Object(members) = members {
                 event.more = members;
@@ -65,11 +69,14 @@ impl NativeCallChecker {
         self.inner.notes().note_member(&key, &name, place);
     }
 
-    fn suspect(&mut self, tool: &str, path: &str, source: &Source) {
+    /// Notes that a place of an event looks like a call of a tool; `style` says how it is written, if it is text.
+    fn suspect(&mut self, tool: &str, place: &str, style: &str, source: &Source) {
         let fault = || {
-            let (Source { file, line, .. }, place) = (source.clone(), if path.is_empty() { "the event" } else { path });
+            let Source { file, line, .. } = source.clone();
+            let style = if style.is_empty() { String::new() } else { format!(" ({style})") };
             let message = format!(
-                "`{place}` looks like a call of `{tool}`, which is not judged: log it as an event of the kind `tool_call`"
+                "{place} looks like a call of `{tool}`{style}, which is not judged: log it as an event of the kind \
+                 `tool_call`"
             );
             Fault { file, line, column: None, code: "decode.unread_call", message }
         };
