@@ -33,7 +33,7 @@ const PRINTED: [&str; 7] = [
 pub(super) fn find_said_calls(event: &Event, found: &mut impl FnMut(SaidCall<'_>)) {
     let Some(text) = event.text.as_deref() else { return };
     match event.kind {
-        Kind::AssistantMessage => {
+        Kind::AssistantMessage if has_sign(text) => {
             find_tagged(text, found);
             find_react(text, found);
             find_bare(text, found);
@@ -44,6 +44,16 @@ pub(super) fn find_said_calls(event: &Event, found: &mut impl FnMut(SaidCall<'_>
         Kind::UserMessage => find_blocks(text, &["tool_result", "tool-result"], found),
         _ => {}
     }
+}
+
+/// Whether a text has a sign without which no notation writes a call. Most sentences have none, and each notation is
+/// looked for in turn.
+fn has_sign(text: &str) -> bool {
+    let text = text.as_bytes();
+    memchr::memchr3(b'<', b'[', b'`', text).is_some()
+        || memchr::memchr3(b'{', b'(', b'&', text).is_some()
+        || memchr::memchr2(b'=', b'>', text).is_some()
+        || memchr::memmem::find(text, b"Action").is_some()
 }
 
 /// Returns the name of the tool in a call that Python printed: `name='pay'`, `'name': 'pay'`.
