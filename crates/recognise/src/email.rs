@@ -26,6 +26,10 @@ const MAX_LOCAL_BYTES: usize = 64;
 /// The longest part after the `@` (RFC 5321).
 const MAX_DOMAIN_BYTES: usize = 253;
 
+/// The most bytes of a tag around the `@`, and the most tags on one side of it.
+const MAX_TAG_BYTES: usize = 64;
+const MAX_MARKS: usize = 4;
+
 /// Words for the `@`.
 pub(super) const AT_WORDS: [&str; 4] = ["at", "arroba", "chiocciola", "arobase"];
 /// Words for a point.
@@ -39,6 +43,10 @@ const NO_LOCAL: &str = "\
 
 /// Returns the address around an `@`.
 pub(super) fn find_around_sign(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
+    let (end, start) = (find_markup_start(bytes, sign), find_markup_end(bytes, sign + 1));
+    if end < sign || start > sign + 1 {
+        return find_marked(bytes, end, start);
+    }
     let is_loose = |byte: u8| is_blank(byte) || is_opening(byte) || is_closing(byte);
     match is_loose(byte_before(bytes, sign, 1)) || is_loose(byte_at(bytes, sign + 1)) {
         true => find_spaced(bytes, sign),
@@ -74,6 +82,69 @@ fn find_plain(bytes: Bytes<'_>, sign: usize) -> Option<Mailbox> {
     }
     let confidence = if domain.is_loose { Confidence::Medium } else { Confidence::High };
     Some(Mailbox { range: start..domain.end, name: join_name(local, &domain.name), confidence })
+}
+
+/// Returns an address with markup around its `@`, which readers of the page do not see: `ann**@**example.org`.
+fn find_marked(bytes: Bytes<'_>, end: usize, start: usize) -> Option<Mailbox> {
+    let domain = Domain::read(bytes, start, false)?;
+    let local_start = find_local_start(bytes, end);
+    let local = bytes.get(local_start..end).filter(|local| !local.is_empty())?;
+    let is_known = classify(last_label(&domain.name)).has(TOP_LEVEL_DOMAIN);
+    is_known.then(|| Mailbox {
+        range: local_start..domain.end,
+        name: join_name(local, &domain.name),
+        confidence: Confidence::Medium,
+    })
+}
+
+/// Returns where the markup starts that ends at a place: marks of emphasis and tags.
+pub(super) fn find_markup_start(bytes: Bytes<'_>, end: usize) -> usize {
+    let mut start = end;
+    for _ in 0..MAX_MARKS {
+        let before = run_start(bytes, start, MAX_TAG_BYTES, is_mark);
+        start = if byte_before(bytes, before, 1) == b'>' { find_tag_start(bytes, before - 1) } else { before };
+        if start == before || start == before - 1 {
+            return before;
+        }
+    }
+    start
+}
+
+/// Returns where the tag starts that is not closed until a place; the place if there is none.
+pub(super) fn find_tag_start(bytes: Bytes<'_>, end: usize) -> usize {
+    let start = run_start(bytes, end, MAX_TAG_BYTES, is_of_tag);
+    let is_tag = byte_before(bytes, start, 1) == b'<' && (start == end || is_tag_start(bytes[start]));
+    if is_tag { start - 1 } else { end }
+}
+
+/// Returns where the markup ends that starts at a place.
+fn find_markup_end(bytes: Bytes<'_>, start: usize) -> usize {
+    let mut end = start;
+    for _ in 0..MAX_MARKS {
+        let marks = run_end(bytes, end, MAX_TAG_BYTES, is_mark);
+        if byte_at(bytes, marks) != b'<' || !is_tag_start(byte_at(bytes, marks + 1)) {
+            return marks;
+        }
+        let tag = run_end(bytes, marks + 1, MAX_TAG_BYTES, is_of_tag);
+        if byte_at(bytes, tag) != b'>' {
+            return marks;
+        }
+        end = tag + 1;
+    }
+    end
+}
+
+/// Whether a byte is a mark of emphasis or code. An underline within a word is no mark.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'*' | b'`' | b'~')
+}
+
+fn is_tag_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'!')
+}
+
+fn is_of_tag(byte: u8) -> bool {
+    !matches!(byte, b'<' | b'>' | b'@' | b'\n')
 }
 
 /// Returns the address around a word or a bracketed word for the `@`.

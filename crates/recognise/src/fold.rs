@@ -278,14 +278,14 @@ fn decode_entity(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     NAMES.iter().find(|(name, _)| is_named(name)).map(|(name, character)| (*character, place + 1 + name.len()))
 }
 
-/// `\u0040`, `\x40`, `\n`: JSON inside a text; with more backslashes, JSON inside that.
+/// `\u0040`, `\x40`, `\n`: JSON inside a text; with more backslashes, JSON inside that. `\@`, `\.`: signs of Markdown.
 fn decode_backslash(bytes: Bytes<'_>, place: usize) -> Option<(char, usize)> {
     let letter = run_end(bytes, place, MAX_BACKSLASHES, |byte| byte == b'\\');
     let character = match byte_at(bytes, letter) {
         b'n' => '\n',
         b'r' => '\r',
         b't' => '\t',
-        quoted @ (b'"' | b'\'' | b'/') => quoted as char,
+        quoted @ (b'"' | b'\'' | b'/' | b'@' | b'.' | b'-' | b'_' | b'+' | b'(' | b')') => quoted as char,
         b'x' => {
             let character = bytes.part(letter + 1..letter + 3).and_then(parse_hex).and_then(char::from_u32);
             return character.map(|character| (character, letter + 3)).or(unescape_backslash(place, letter));

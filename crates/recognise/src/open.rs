@@ -86,6 +86,9 @@ impl<'t> OpenSearch<'t> {
     fn find(mut self, has_scripts: bool) -> usize {
         let (text, bytes) = (self.text, Bytes::from(self.text));
         self.add_search(text.len(), true);
+        // The `@` may come after markup, or after a tag that is not complete.
+        let markup = email::find_markup_start(bytes, email::find_tag_start(bytes, text.len()));
+        self.add_search(markup, true);
         let last_word = run_start(bytes, text.len(), text.len(), |byte| byte.is_ascii_alphabetic());
         self.add_search(last_word, self.recogniser.lexicon.begins_looking_back(&bytes[last_word..]));
         // The last word may be one of those between a date and a word for birth.
@@ -127,7 +130,7 @@ impl<'t> OpenSearch<'t> {
             beyond.set(false);
             email::find_around_sign(bytes, place);
             if beyond.get() {
-                self.add_search(place, true);
+                self.add_search(email::find_markup_start(bytes, place), true);
             }
         }
         for place in memchr::memchr3_iter(b'(', b'[', b'{', bytes.all()) {
