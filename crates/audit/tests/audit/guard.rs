@@ -132,6 +132,27 @@ fn guard_redacts_unnecessary_data_and_forwards() {
     assert_eq!(taken, ["args.dob (dob)", "args.gov_id (gov_id)"]);
 }
 
+/// A call without its filter would be about everything.
+#[test]
+fn redacted_call_keeps_its_arguments() {
+    let mut guard = guard(
+        "lictor: 1\nname: p\nproperties:\n  - {id: no-person, formula: 'always forall c. !(tool_call & carries(c))', respond: redact}\n",
+    );
+    for (args, wanted) in [
+        (r#"{"email":"ann@example.org"}"#, r#"{"email":"[redacted]"}"#),
+        (r#"{"filter":{"email":"ann@example.org"},"all":true}"#, r#"{"filter":{"email":"[redacted]"},"all":true}"#),
+        (r#"{"phone":"+49 170 1234567","limit":5}"#, r#"{"phone":"[redacted]","limit":5}"#),
+        (r#"{"phone":491701234567}"#, r#"{"phone":"[redacted]"}"#),
+        (r#"{"emails":["ann@example.org","bob"]}"#, r#"{"emails":["[redacted]","[redacted]"]}"#),
+        (r#"{"email":{"ann@example.org":true}}"#, r#"{"email":{"[redacted]":"[redacted]"}}"#),
+    ] {
+        let decided = decisions(&mut guard, &format!(r#"{{"kind":"tool_call","tool":"find","args":{args}}}"#));
+        assert_eq!(decided[0].action, Action::Redact, "{args}");
+        let rewritten = decided[0].rewritten.as_ref().unwrap().to_json();
+        assert_eq!(rewritten.get("args").unwrap().to_string(), wanted);
+    }
+}
+
 const RULES: &str = r#"
 lictor: 1
 name: rules

@@ -16,6 +16,9 @@ use lictor_recognise::{PersonalData, Recogniser, SecretSpan, find_secrets};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Offence {
     categories: BTreeSet<Text>,
+    /// Those of the categories that are not necessary for the purposes of the event: a member that such a one names is left
+    /// out. Without any other a call would mean something else: no filter is every record.
+    unnecessary: BTreeSet<Text>,
     persons: BTreeSet<Text>,
     arguments: BTreeSet<Text>,
     /// The kinds of secrets.
@@ -28,11 +31,17 @@ impl Offence {
         let mut offence = Offence::default();
         for objection in objections.iter().filter(|objection| objection.response == Response::Redact) {
             let Cause::Violation(finding) = &objection.why else { continue };
+            let asks_for_necessity = finding.property.fact_names().contains("necessary");
             let here = finding.witness.iter().filter(|proof| proof.session.is_none() && proof.step == finding.step);
             for fact in here.flat_map(|proof| &proof.present).filter_map(|fact| Fact::parse(fact).ok()) {
                 let Some(Value::Text(first)) = fact.values.first() else { continue };
                 match &*fact.name {
-                    "carries" | "special" => drop(offence.categories.insert(Text::new(first))),
+                    "carries" | "special" => {
+                        offence.categories.insert(Text::new(first));
+                        if asks_for_necessity {
+                            offence.unnecessary.insert(Text::new(first));
+                        }
+                    }
                     "carries_secret" => drop(offence.secrets.insert(Text::new(first))),
                     "discloses" => drop(offence.persons.insert(Text::new(first))),
                     "argument" | "argument_from" => drop(offence.arguments.insert(Text::new(first))),
@@ -116,6 +125,15 @@ impl Offence {
     }
 }
 
+/// How a member of an object is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Removal {
+    /// The object has it no longer.
+    LeaveOut,
+    /// Its value is masked.
+    Mask,
+}
+
 /// One traversal of an event.
 struct Walk<'a> {
     offence: &'a Offence,
@@ -163,11 +181,18 @@ impl Walk<'_> {
                     // The path of the redaction must not contain a person that the key named.
                     let masked = self.text(&member);
                     self.path.push(masked.clone().unwrap_or_else(|| member.clone()));
-                    if let Some(what) = self.forbidden(&member, key, &value) {
-                        self.note(&what);
-                    } else {
-                        self.value(&mut value, &member);
-                        kept.push((names.own(masked, member, &kept), value));
+                    match self.forbidden(&member, key, &value) {
+                        Some((what, Removal::LeaveOut)) => self.note(&what),
+                        forbidden => {
+                            if let Some((what, _)) = &forbidden {
+                                self.note(what);
+                            }
+                            self.value(&mut value, &member);
+                            if forbidden.is_some() {
+                                mask_scalars(&mut value);
+                            }
+                            kept.push((names.own(masked, member, &kept), value));
+                        }
                     }
                     self.path.pop();
                 }
@@ -177,21 +202,23 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns why a whole member of an object must be removed: its key says what it is.
-    fn forbidden(&self, member: &Text, parent: &str, value: &Json) -> Option<Text> {
+    /// Returns why and how a whole member of an object must be removed: its key says what it is.
+    fn forbidden(&self, member: &Text, parent: &str, value: &Json) -> Option<(Text, Removal)> {
         let argument = self.path.get(1..).map(|path| Text::from(path.join("."))).unwrap_or_default();
         if self.path.first().is_some_and(|root| root == "args") && self.offence.arguments.contains(&argument) {
-            return Some(argument);
+            return Some((argument, Removal::LeaveOut));
         }
         let mut alone = Object::new();
         alone.insert(member.clone(), value.clone());
         if let Some(kind) = self.find_named_secret(&alone, value) {
-            return Some(kind);
+            return Some((kind, Removal::Mask));
         }
         let category = self.recogniser.category_of_key(member, parent)?;
         let mut found = PersonalData::default();
         self.recogniser.value(&Json::Object(alone), &mut found);
-        (self.offence.categories.contains(category) && found.categories.contains(category)).then(|| category.clone())
+        let removal = if self.offence.unnecessary.contains(category) { Removal::LeaveOut } else { Removal::Mask };
+        let is_found = self.offence.categories.contains(category) && found.categories.contains(category);
+        is_found.then(|| (category.clone(), removal))
     }
 
     /// Returns the kind of the secret that a member is because of its key. If the secret is only a part of the value, that
@@ -222,6 +249,23 @@ impl Walk<'_> {
         }
         masked.push_str(text.get(end..).unwrap_or_default());
         Some(masked.into())
+    }
+}
+
+/// Masks every text, number and truth value within a value.
+fn mask_scalars(value: &mut Json) {
+    match value {
+        Json::Array(items) => items.iter_mut().for_each(mask_scalars),
+        Json::Object(object) => {
+            let members = std::mem::replace(object, Object::new()).into_members();
+            let masked = members.into_iter().map(|(name, mut value)| {
+                mask_scalars(&mut value);
+                (name, value)
+            });
+            *object = Object::from_members(masked.collect());
+        }
+        Json::Null => {}
+        Json::String(_) | Json::Number(_) | Json::Bool(_) => *value = Json::from(MASK),
     }
 }
 
