@@ -1,8 +1,8 @@
 //! Calls that wait for a reviewer, and the grants by which they pass when they are made again.
 
-use lictor_event::content_hash::{hash_call, to_hex};
+use lictor_event::content_hash::{hash_call, hash_json, join_hashes, to_hex};
 use lictor_event::{Arguments, Event, parse_time, write_time};
-use lictor_json::Text;
+use lictor_json::{Json, Object, Text};
 use lictor_judge::guard::{Decision, Preview};
 use lictor_logic::Time;
 use lictor_wire::Ruling;
@@ -10,6 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::stored_event::{read_event, write_event};
+
+/// The members beside the arguments that say which tool a call is for, where it runs, and what the vendor warns of.
+const CONTEXT_MEMBERS: [&str; 4] = ["namespace", "server", "environment", SAFETY_CHECKS];
+
+/// The warnings of the vendor about a call. Each has an id of its own, also if the call is made again.
+const SAFETY_CHECKS: &str = "pending_safety_checks";
 
 /// A call that waits for a reviewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +28,9 @@ pub struct ApprovalRequest {
     pub tool: Option<String>,
     /// The arguments as they would be forwarded, for the reviewer.
     pub args: Option<String>,
+    /// What else identifies the call, as JSON: the namespace or server of its tool, where it runs, warnings of the vendor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// The [hash of the call](call_hash).
     pub call: String,
     /// The call as it would be forwarded, if it was rewritten: a line of Lictor's own format.
@@ -44,6 +53,9 @@ impl ApprovalRequest {
             id: decision.approval_id.as_ref().map(ToString::to_string).unwrap_or_default(),
             tool: event.tool.as_ref().map(ToString::to_string),
             args: arguments(decision.rewritten.as_deref().unwrap_or(event)),
+            context: Some(call_context(event))
+                .filter(|context| !context.is_empty())
+                .map(|it| Json::Object(it).to_string()),
             call: call_hash(event),
             rewritten: decision.rewritten.as_deref().map(write_event),
             until: decision.until.map(write_time),
@@ -150,10 +162,36 @@ impl Grant {
     }
 }
 
-/// Returns the hash of a call's tool and arguments, which identifies an approved call when it is made again, with its
-/// arguments in any order.
+/// Returns the hash of a call's tool, arguments and context, which identifies an approved call when it is made again, with
+/// its arguments in any order.
 pub fn call_hash(event: &Event) -> String {
-    to_hex(&hash_call(event))
+    let context = call_context(event);
+    match context.is_empty() {
+        true => to_hex(&hash_call(event)),
+        false => to_hex(&join_hashes(&hash_call(event), &hash_json(&Json::Object(context)))),
+    }
+}
+
+/// Returns what identifies a call beside its tool and its arguments.
+fn call_context(event: &Event) -> Object {
+    let read = |key: &str| {
+        let value = event.more.get(key)?;
+        let value = if key == SAFETY_CHECKS { without_ids(value) } else { value.clone() };
+        let is_empty = value.is_null() || value.as_array() == Some(&[]);
+        (!is_empty).then(|| (Text::from(key), value))
+    };
+    CONTEXT_MEMBERS.iter().filter_map(|key| read(key)).collect()
+}
+
+fn without_ids(checks: &Json) -> Json {
+    let without_id = |check: &Json| {
+        let mut check = check.clone();
+        if let Json::Object(members) = &mut check {
+            members.remove("id");
+        }
+        check
+    };
+    checks.as_array().map_or_else(|| checks.clone(), |checks| checks.iter().map(without_id).collect::<Vec<_>>().into())
 }
 
 fn arguments(event: &Event) -> Option<String> {
@@ -188,5 +226,37 @@ mod tests {
         let kept = Arc::new(memory).without_expired_grants(at("2026-05-01T00:00:10Z"));
         assert_eq!(kept.granted.len(), 1);
         assert!(kept.without_expired_grants(at("2026-05-01T00:00:11Z")).granted.is_empty());
+    }
+
+    #[test]
+    fn call_hash_covers_context_of_calls() {
+        let call = |more: &str| {
+            let line = format!(r#"{{"kind":"tool_call","tool":"pay","args":{{"amount":1}}{more}}}"#);
+            match read_event(&line) {
+                Ruling::Rewrite(event) => call_hash(&event),
+                other => panic!("{other:?}"),
+            }
+        };
+        let same = [
+            ["", r#","pending_safety_checks":[]"#],
+            [r#","choice":1"#, r#","exchange":"x","namespace":null"#],
+            [r#","namespace":"a","choice":1"#, r#","namespace":"a""#],
+            [
+                r#","pending_safety_checks":[{"id":"1","code":"odd"}]"#,
+                r#","pending_safety_checks":[{"id":"2","code":"odd"}]"#,
+            ],
+        ];
+        same.iter().for_each(|[one, other]| assert_eq!(call(one), call(other), "{one} {other}"));
+        let apart = [
+            "",
+            r#","namespace":"a""#,
+            r#","namespace":"b""#,
+            r#","server":"a""#,
+            r#","environment":{"type":"local"}"#,
+            r#","environment":{"type":"local","skills":[{"name":"x"}]}"#,
+            r#","pending_safety_checks":[{"id":"1","code":"odd"}]"#,
+        ];
+        let hashes: std::collections::BTreeSet<String> = apart.iter().map(|more| call(more)).collect();
+        assert_eq!(hashes.len(), apart.len());
     }
 }

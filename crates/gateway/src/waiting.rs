@@ -96,11 +96,14 @@ impl WaitingCall {
     /// Returns it as a reviewer sees it.
     fn show(&self, id: &str) -> Value {
         let WaitingCall { tenant, request } = self;
-        let ApprovalRequest { session, tool, args, until, properties, forecast, .. } = request;
+        let ApprovalRequest { session, tool, args, context, until, properties, forecast, .. } = request;
         let mut shown = json!({
             "id": id, "tenant": tenant, "session": session, "tool": tool, "args": args, "until": until,
             "properties": properties,
         });
+        if let Some(context) = context {
+            shown["context"] = json!(context);
+        }
         if let Some(forecast) = forecast {
             shown["forecast"] = json!(forecast);
         }

@@ -112,7 +112,7 @@ fn read_call(tool: &str, item: &Json) -> Vec<Event> {
         (None, None) => tool_call(id, Some(name), Some(&read_arguments(item))),
     };
     copy_server(item, "server_label", &mut event);
-    for key in ["approval_request_id", "pending_safety_checks", "namespace"] {
+    for key in ["approval_request_id", "pending_safety_checks", "namespace", "environment"] {
         if let Some(value) = item.get(key).filter(|value| !value.is_null()) {
             event.more.insert(key, value.clone());
         }
