@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
 
 use crate::known::fold_case;
-use crate::name::is_name;
+use crate::name::{is_id, is_name};
 use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
@@ -234,6 +234,7 @@ impl Check<'_> {
                     Some(FieldType::Name) if !value.as_str().is_some_and(is_name) => {
                         self.take_unknown(name, key, value)?
                     }
+                    Some(FieldType::Id) if !value.as_str().is_some_and(is_id) => self.take_unknown(name, key, value)?,
                     Some(FieldType::Enumeration(words)) => self.read_word(name, key, value, words)?,
                     Some(_) => {}
                     None => return Err(self.wrong_type(&describe(types))),

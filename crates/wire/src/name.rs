@@ -8,3 +8,8 @@ pub(crate) fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+*$".contains(&byte);
     text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
 }
+
+/// Whether a string is an id that somebody else chose: short, and of one word.
+pub(crate) fn is_id(text: &str) -> bool {
+    text.len() <= MAX_NAME_BYTES && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+}

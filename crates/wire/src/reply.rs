@@ -131,10 +131,14 @@ impl Reply {
         self.segments.iter().any(|(_, segment)| segment.has_split_word())
     }
 
-    /// Returns the reply with a line end where a block, such as thinking, splits a word: so clients that join the parts of a
-    /// text read the same words as those that show each alone.
+    /// Returns the reply with a line end where a block, such as thinking, splits a word, and where two of its messages would
+    /// make one: so clients that join the parts of a text read the same words as those that show each alone.
     pub fn separate_texts(self) -> Result<Reply, WireRefusal> {
-        let edits: Edits = self.segments.iter().flat_map(|(_, segment)| segment.separate_texts()).collect();
+        let mut edits: Edits = self.segments.iter().flat_map(|(_, segment)| segment.separate_texts()).collect();
+        let has_text = |(_, segment): &&(usize, Segment)| !segment.texts.is_empty() && !is_quoted(segment);
+        let said: Vec<&(usize, Segment)> = self.segments.iter().filter(has_text).collect();
+        let of_one = said.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        edits.extend(of_one.filter_map(|pair| pair[0].1.separate_from(&pair[1].1)));
         if edits.is_empty() {
             return Ok(self);
         }

@@ -8,6 +8,7 @@ mod reply;
 mod request;
 mod stream;
 mod streamed_item;
+mod text_separator;
 
 use std::sync::LazyLock;
 
@@ -113,7 +114,7 @@ impl Interface for Responses {
     }
 
     fn open_stream(&self, limits: StreamLimits) -> Box<dyn VendorStream> {
-        Box::new(stream::ResponseStream::new(limits.hold_back > 0))
+        Box::new(stream::ResponseStream::new(limits.hold_back > 0, limits.separates_texts))
     }
 
     fn error_body(&self, status: u16, code: &str, message: &str) -> Json {

@@ -14,7 +14,7 @@ use lictor_json::{Json, JsonEdit, JsonPath, JsonStep};
 
 use crate::align;
 use crate::refusal::WireRefusal;
-use crate::split_word::is_split;
+use crate::split_word::{is_joined, is_split};
 pub(crate) use definitions::{definition_paths, server_paths};
 use text_part::{TextPart, collect_texts};
 
@@ -135,6 +135,17 @@ impl Segment {
     pub(crate) fn separate_texts(&self) -> Edits {
         let apart = self.split_words().filter(|(before, after)| !is_next(&before.at, &after.at));
         apart.map(|(before, _)| (before.at.clone(), JsonEdit::Set(format!("{}\n", before.text).into()))).collect()
+    }
+
+    /// Returns the edit that ends the line of a message before another one of the same reply, if clients that join them read a
+    /// word over the boundary.
+    pub(crate) fn separate_from(&self, next: &Segment) -> Option<(JsonPath, JsonEdit)> {
+        let is_said = |segment: &Segment| segment.event.kind == Kind::AssistantMessage;
+        let has_text = |part: &&TextPart| !part.text.is_empty();
+        let last = self.texts.iter().rev().find(has_text).filter(|_| is_said(self))?;
+        let first = next.texts.iter().find(has_text).filter(|_| is_said(next))?;
+        let edit = || (last.at.clone(), JsonEdit::Set(format!("{}\n", last.text).into()));
+        is_joined(&last.text, &first.text).then(edit)
     }
 
     /// Returns the pairs of parts between which a word of a model is split.

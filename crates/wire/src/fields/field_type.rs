@@ -7,7 +7,7 @@ use lictor_json::Json;
 use super::{ObjectFields, ObjectPlace, find_object};
 
 /// The words of enumerations, by the name of their type. The first one takes the place of a word that is not known.
-const ENUMERATIONS: [(&str, &[&str]); 4] = [
+const ENUMERATIONS: [(&str, &[&str]); 6] = [
     (
         "finish",
         &[
@@ -49,6 +49,8 @@ const ENUMERATIONS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("image", &["image_url"]),
+    ("image_action", &["auto", "generate", "edit"]),
+    ("phase", &["final_answer", "commentary"]),
     (
         "thought",
         &[
@@ -76,6 +78,8 @@ pub(super) enum FieldType {
     AnyObject,
     /// A text without spaces.
     Name,
+    /// A text without blanks, with any signs: an id that somebody else chose.
+    Id,
     /// The type of an object that is no call.
     Label,
     /// One of these words.
@@ -110,6 +114,7 @@ impl FieldType {
             "result" => FieldType::Result,
             "tokens" => FieldType::Tokens,
             "name" => FieldType::Name,
+            "id" => FieldType::Id,
             "counts" => FieldType::Counts,
             "quoted" => FieldType::Quoted,
             _ => {
@@ -130,7 +135,8 @@ impl FieldType {
             (self, value),
             (FieldType::Counts | FieldType::Quoted | FieldType::Value, _)
                 | (FieldType::Result | FieldType::Tokens | FieldType::Echo, _)
-                | (FieldType::Text | FieldType::Name | FieldType::Label | FieldType::Enumeration(_), Json::String(_))
+                | (FieldType::Text | FieldType::Name | FieldType::Id, Json::String(_))
+                | (FieldType::Label | FieldType::Enumeration(_), Json::String(_))
                 | (FieldType::Number, Json::Number(_))
                 | (FieldType::Flag, Json::Bool(_))
                 | (FieldType::AnyObject | FieldType::Object(_), Json::Object(_))
@@ -142,7 +148,9 @@ impl FieldType {
 impl fmt::Display for FieldType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            FieldType::Text | FieldType::Name | FieldType::Label | FieldType::Enumeration(_) => "a text",
+            FieldType::Text | FieldType::Name | FieldType::Id | FieldType::Label | FieldType::Enumeration(_) => {
+                "a text"
+            }
             FieldType::Texts => "a list of texts",
             FieldType::Number => "a number",
             FieldType::Flag => "true or false",

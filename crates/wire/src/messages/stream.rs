@@ -14,7 +14,7 @@ use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::Edits;
 use crate::segment::message::read_call_block;
-use crate::split_word::is_split;
+use crate::split_word::{is_joined, is_split};
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame, TextPiece};
 use crate::stream::refusals::{shape, truncated, unknown, unknown_event};
 use crate::stream::units::Units;
@@ -34,11 +34,13 @@ pub(super) struct MessageStream {
     separates_texts: bool,
     /// The last block with a text, and the end of that text.
     last_text: Option<(i64, String)>,
+    /// Whether a call or a result came after it.
+    has_ended_text: bool,
 }
 
 impl VendorStream for MessageStream {
     fn normalize(&mut self, payload: &Json) -> Result<Edits, WireRefusal> {
-        Ok(self.separate_texts(payload).into_iter().collect())
+        Ok(self.separate_texts(payload)?.into_iter().collect())
     }
 
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
@@ -158,22 +160,28 @@ impl MessageStream {
     }
 
     /// Returns the edit that ends the line before a piece of text, if a block other than text splits a word there. A call
-    /// ends the text, so the words on both sides of it are judged apart.
-    fn separate_texts(&mut self, payload: &Json) -> Option<(JsonPath, JsonEdit)> {
-        let index = payload.get("index").and_then(Json::as_i64).filter(|_| self.separates_texts)?;
+    /// ends the text, so what is on both sides of it is judged apart, while some clients join it.
+    fn separate_texts(&mut self, payload: &Json) -> Result<Option<(JsonPath, JsonEdit)>, WireRefusal> {
+        let index = payload.get("index").and_then(Json::as_i64).filter(|_| self.separates_texts);
         let holder = match payload.text("type") {
             Some("content_block_start") => "content_block",
             Some("content_block_delta") => "delta",
-            _ => return None,
+            _ => return Ok(None),
         };
-        let piece = payload.get(holder)?;
-        if holder == "content_block" && piece.text("type") != Some("text") && !is_thinking(piece) {
-            self.last_text = None;
-        }
-        let text = piece.text("text").filter(|text| !text.is_empty())?;
+        let (Some(index), Some(piece)) = (index, payload.get(holder)) else { return Ok(None) };
+        self.has_ended_text |= holder == "content_block" && piece.text("type") != Some("text") && !is_thinking(piece);
+        let Some(text) = piece.text("text").filter(|text| !text.is_empty()) else { return Ok(None) };
+        let has_ended = std::mem::take(&mut self.has_ended_text);
         let before = self.last_text.replace((index, text.to_owned()));
-        let is_apart = |(last, before): &(i64, String)| index > last.saturating_add(1) && is_split(before, text);
-        before.filter(is_apart).map(|_| (json_path![holder, "text"], JsonEdit::Set(format!("\n{text}").into())))
+        if before.as_ref().is_some_and(|(last, _)| *last > index) {
+            return Err(shape("the texts of a stream come out of order"));
+        }
+        let is_apart = |(last, before): &(i64, String)| match has_ended {
+            true => is_joined(before, text),
+            false => index > last.saturating_add(1) && is_split(before, text),
+        };
+        let edit = || (json_path![holder, "text"], JsonEdit::Set(format!("\n{text}").into()));
+        Ok(before.filter(is_apart).map(|_| edit()))
     }
 
     fn read_start(&mut self, payload: &Json, units: &mut Units, content: &mut FrameContent) -> Result<(), WireRefusal> {

@@ -14,6 +14,7 @@ use super::item::{check_reply_item, has_result, is_thought};
 use super::replacement::{announce_message, item_event};
 use super::reply::read_end;
 use super::streamed_item::{ItemKind, StreamedItem};
+use super::text_separator::TextSeparator;
 use crate::known::check_texts;
 use crate::refusal::WireRefusal;
 use crate::segment::{Edits, hash_event};
@@ -72,17 +73,22 @@ pub(super) struct ResponseStream {
     next_number: i64,
     /// The items that were sent.
     sent: BTreeMap<i64, Piece>,
+    separator: TextSeparator,
 }
 
 impl ResponseStream {
     /// Returns a stream that begins.
-    pub(super) fn new(holds_back: bool) -> ResponseStream {
-        let (items, sent) = (BTreeMap::new(), BTreeMap::new());
-        ResponseStream { items, holds_back, is_finished: false, shift: 0, next_number: 0, sent }
+    pub(super) fn new(holds_back: bool, separates_texts: bool) -> ResponseStream {
+        let (items, sent, separator) = (BTreeMap::new(), BTreeMap::new(), TextSeparator::new(separates_texts));
+        ResponseStream { items, holds_back, is_finished: false, shift: 0, next_number: 0, sent, separator }
     }
 }
 
 impl VendorStream for ResponseStream {
+    fn normalize(&mut self, payload: &Json) -> Result<Edits, WireRefusal> {
+        self.separator.separate(payload)
+    }
+
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
         let event_type = payload.text("type").unwrap_or_default();
         if name.is_some_and(|name| name != event_type) {

@@ -29,10 +29,20 @@ pub(crate) fn drive<'a>(
     api: Api,
     hold_back: usize,
     pieces: impl IntoIterator<Item = &'a [u8]>,
+    rule: impl FnMut(&Event) -> Ruling,
+    mask: impl FnMut(&str, usize) -> Vec<Mask>,
+) -> StreamResult {
+    drive_within(api, StreamLimits::default().hold_back(hold_back), pieces, rule, mask)
+}
+
+fn drive_within<'a>(
+    api: Api,
+    limits: StreamLimits,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
     mut rule: impl FnMut(&Event) -> Ruling,
     mut mask: impl FnMut(&str, usize) -> Vec<Mask>,
 ) -> StreamResult {
-    let mut stream = Stream::new(api, StreamLimits::default().hold_back(hold_back));
+    let mut stream = Stream::new(api, limits);
     let mut driven = StreamResult::default();
     let mut answer = |stream: &mut Stream, moves: Vec<StreamAction>, driven: &mut StreamResult| {
         let mut moves: std::collections::VecDeque<StreamAction> = moves.into();
@@ -67,6 +77,12 @@ pub(crate) fn drive<'a>(
 /// Drives a whole text of a stream, and lets everything pass.
 pub(crate) fn forward(api: Api, text: &str) -> StreamResult {
     drive(api, 0, [text.as_bytes()], |_| Ruling::Forward, |_, _| Vec::new())
+}
+
+/// Drives a whole text of a stream whose texts are separated, and lets everything pass.
+pub(crate) fn separate(api: Api, text: &str) -> StreamResult {
+    let limits = StreamLimits::default().separates_texts(true);
+    drive_within(api, limits, [text.as_bytes()], |_| Ruling::Forward, |_, _| Vec::new())
 }
 
 /// Drives a whole text of a stream under rulings.

@@ -24,6 +24,7 @@ mod replies;
 mod requests;
 mod sdk;
 mod sent_back;
+mod separated;
 mod strange;
 mod unread;
 mod vendors;

@@ -225,3 +225,45 @@ fn quoted_texts_of_streams_are_judged() {
         assert_eq!(driven.text(), text.replace(SECRET, "(withheld)"));
     }
 }
+
+/// The words of a response that are repeated of its request, or that only programs read.
+#[test]
+fn sentences_in_ids_and_words_do_not_cross() {
+    let message = |phase: &str| {
+        let part = r#"{"type":"output_text","text":"hi","annotations":[]}"#;
+        format!(
+            r#"{{"type":"message","id":"i","role":"assistant","status":"completed","phase":"{phase}","content":[{part}]}}"#
+        )
+    };
+    let image = |action: &str| {
+        format!(
+            r#"{{"type":"image_generation_call","id":"x","status":"completed","result":"AAAA","action":"{action}"}}"#
+        )
+    };
+    let beside = |member: &str, value: &str| {
+        responses(&message("commentary")).replacen('{', &format!(r#"{{"{member}":"{value}","#), 1)
+    };
+    let members = [
+        "user",
+        "safety_identifier",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "previous_response_id",
+        "conversation",
+    ];
+    let mut bodies = vec![responses(&message(SECRET)), responses(&image(SECRET))];
+    bodies.extend(members.iter().map(|member| beside(member, SECRET)));
+    bodies.push(
+        beside("conversation", "").replace(r#""conversation":"""#, &format!(r#""conversation":{{"id":"{SECRET}"}}"#)),
+    );
+    for body in bodies {
+        let reply = Reply::read(Api::Responses, body.as_bytes()).unwrap();
+        let settled = String::from_utf8(reply.settle(&[]).unwrap().body).unwrap();
+        assert!(!settled.contains("zebra") && settled.len() < body.len(), "{settled}");
+    }
+    let ids = members.iter().map(|member| beside(member, "a-1")).chain([beside("user", "ann@example.org|7")]);
+    for body in ids.chain([responses(&message("final_answer")), responses(&image("edit"))]) {
+        let reply = Reply::read(Api::Responses, body.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(reply.settle(&[]).unwrap().body).unwrap(), body);
+    }
+}
