@@ -128,7 +128,11 @@ async fn call_arguments_are_redacted() {
         let model = saying(vec![call("c1", "note", json!({"diagnosis": "asthma", "text": "ok"}))]).await;
         let world = plan(&model, POLICY).start().await;
         let heard = asked(&world, api, streams, "s", "hi").await;
-        assert_eq!(heard.calls, [("c1".into(), "note".into(), json!({"text": "ok"}))], "{api:?} {streams}");
+        assert_eq!(
+            heard.calls,
+            [("c1".into(), "note".into(), json!({"diagnosis": "[redacted]", "text": "ok"}))],
+            "{api:?} {streams}"
+        );
         world.end().await;
     }
 }

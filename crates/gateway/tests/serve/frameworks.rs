@@ -62,7 +62,7 @@ async fn is_held_to_the_policy(name: &str, runs: usize) {
         assert_eq!(line["said"], "Done.", "{line}");
     }
     for line in with {
-        let note = json!(["note", {"text": "three", "diagnosis": ""}]);
+        let note = json!(["note", {"text": "three", "diagnosis": "[redacted]"}]);
         assert_eq!(line["entered"], json!([look, note]), "{line}");
         let said = line["said"].as_str().unwrap();
         assert!(said.contains("no-drop") && said.contains("Archive it."), "{line}");
@@ -98,7 +98,8 @@ async fn ends_its_task(mut agent: Command, runs: usize) {
     let told = run(agent, json!({"addresses": [format!("http://{}", world.address)]})).await;
     assert_eq!(told.len(), runs);
     for line in told {
-        let (look, note) = (json!(["look", {"what": "orders"}]), json!(["note", {"text": "three", "diagnosis": ""}]));
+        let (look, note) =
+            (json!(["look", {"what": "orders"}]), json!(["note", {"text": "three", "diagnosis": "[redacted]"}]));
         assert_eq!(line["entered"], json!([look, note, ["look", {"what": "archive"}]]), "{line}");
         assert_eq!(line["said"], "Done.", "{line}");
     }

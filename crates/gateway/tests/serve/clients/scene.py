@@ -1,7 +1,7 @@
 """The scene for agents of all frameworks: three tools, and a list of the calls that reached them.
 
 Standard input holds {"addresses"}. The model at each calls `look`, then `note`, then `drop`, and then says that it
-is done. Through the gateway, `note` arrives without its diagnosis and `drop` does not arrive.
+is done. Through the gateway, `note` arrives with its diagnosis masked and `drop` does not arrive.
 """
 
 import json
