@@ -51,8 +51,8 @@ def test_arguments_and_results_are_rewritten(shop: Policy) -> None:
 
     untouched = (1, 2)
     result = anything("ada", untouched, dob="1990-05-17", other="x")
-    assert seen == [("ada", untouched, {"other": "x"})] and seen[0][1] is untouched
-    assert result == {"kept": [1, 2]}
+    assert seen == [("ada", untouched, {"dob": "[redacted]", "other": "x"})] and seen[0][1] is untouched
+    assert result == {"kept": [1, 2], "dob": "[redacted]"}
 
 
 def test_async_tools(shop: Policy) -> None:
