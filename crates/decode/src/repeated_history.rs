@@ -130,6 +130,10 @@ impl Continuation {
             return Continuation::after_tail(known, history, end, run);
         }
         // The end of what is known is not repeated: an earlier request is sent again, or the last steps are done anew.
+        // No conversation begins with a call: what came before it was left out.
+        let call = history.first().filter(|key| key.is_named_call);
+        let start = call.and_then(|call| known.iter().rposition(|known| known.is_same(call))).unwrap_or(0);
+        let known = &known[start..];
         let shared = known.iter().zip(history).take_while(|(known, key)| known.is_same_step(key)).count();
         let has_act = history[..shared].iter().any(|key| key.is_act);
         if !has_act && shared < history.len() {
@@ -262,6 +266,10 @@ mod tests {
             ("ux c1 r1 ay uz c2 r2", "us uz c2 r2 ad", "us ad"),
             ("ux c1 r1 ay uz c2 r2", "ux uz c2 r2 ad", "ad"),
             ("ux c1 r1 ay uz", "ux c1 r1q ay uz aw", "r1q aw"),
+            ("ux c1", "c1 r1 ay", "r1 ay"),
+            ("ux c1 r1 ay uz", "c1 r1 ay uw c2", "uw c2"),
+            ("ux c1 r1 ay c1 r1 az", "c1 r1 aw", "aw"),
+            ("ux c1@1", "c1@2 r1", "c1@2 r1"),
         ] {
             assert_eq!(find_new(known, history), new, "{known} | {history}");
         }
