@@ -161,6 +161,9 @@ formats! {
 const MESSAGE_FORMATS: [Format; 5] =
     [Format::Bedrock, Format::Vercel, Format::Langchain, Format::SweAgent, Format::Autogen];
 
+/// Those of them that write calls in another way than OpenAI.
+const CALLS_ARE_OTHERS: [Format; 3] = [Format::Bedrock, Format::Vercel, Format::Langchain];
+
 /// The formats whose records name their session by a member, which the user may name. The others define sessions
 /// themselves: by traces, runs, or files of one session.
 const SESSION_KEY_FORMATS: [Format; 13] = [
@@ -272,7 +275,12 @@ impl Format {
             let (own, others): (Vec<&Json>, Vec<&Json>) = records
                 .iter()
                 .partition(|record| format.recognises(record) && !(format == Format::Native && is_doubtful(record)));
-            let has_plain = MESSAGE_FORMATS.contains(&format) && !own.is_empty();
+            // One odd record does not say of what format the others are.
+            let marked = match CALLS_ARE_OTHERS.contains(&format) {
+                true => others.iter().filter(|record| openai_chat::has_own_calls(record)).count(),
+                false => 0,
+            };
+            let has_plain = MESSAGE_FORMATS.contains(&format) && own.len() > marked;
             own.len() + others.iter().filter(|record| has_plain && openai_chat::is_conversation(record)).count()
         };
         let mut best = None;

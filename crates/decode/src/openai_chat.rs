@@ -26,6 +26,17 @@ pub(super) fn is_conversation(value: &Json) -> bool {
     chat::is_message(value) && !chat::has_blocks(value) || is_request(value) || is_message_list(value)
 }
 
+/// Whether a value has calls as only this interface writes them, or an answer to one.
+pub(super) fn has_own_calls(value: &Json) -> bool {
+    let is_call = |call: &Json| call.at("function.name").is_some();
+    let has_calls = |message: &Json| {
+        let calls = message.get("tool_calls").and_then(Json::as_array).unwrap_or_default();
+        calls.iter().any(is_call) || message.text("role") == Some("tool") && message.text("tool_call_id").is_some()
+    };
+    let list = value.get("messages").unwrap_or(value).as_array().unwrap_or_default();
+    has_calls(value) || list.iter().any(has_calls) || is_response(value)
+}
+
 /// Whether a value is a request, of this interface or of one like it.
 pub(super) fn is_request(value: &Json) -> bool {
     value.get("messages").is_some_and(is_message_list)

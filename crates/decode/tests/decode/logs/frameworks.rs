@@ -315,3 +315,31 @@ fn vercel_steps_make_each_event_once() {
         assert!(decoded.faults.is_empty(), "{:?}", decoded.faults);
     }
 }
+
+/// One record like those of another format, among messages with calls as OpenAI writes them, does not say what they are.
+#[test]
+fn odd_record_does_not_choose_the_format() {
+    let usual = [
+        r#"{"role":"user","content":"hello"}"#,
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"pay","arguments":"{}"}}]}"#,
+        r#"{"role":"tool","tool_call_id":"1","content":"ok"}"#,
+        r#"{"role":"assistant","content":"done"}"#,
+    ];
+    let odd = [
+        (Format::Bedrock, r#"{"role":"user","content":[{"text":"and now?"}]}"#),
+        (Format::Langchain, r#"{"type":"human","content":"and now?"}"#),
+    ];
+    let detect = |lines: &[&str]| {
+        let values: Vec<_> = lines.iter().map(|line| lictor_json::parse_str(line).unwrap()).collect();
+        Format::detect(&values)
+    };
+    for (format, line) in odd {
+        for place in 0..=usual.len() {
+            let mut lines = usual.to_vec();
+            lines.insert(place, line);
+            assert_eq!(detect(&lines), Some(Format::OpenaiChat), "{lines:?}");
+        }
+        // Plain messages among its own are of that format.
+        assert_eq!(detect(&[line, usual[0], usual[3]]), Some(format), "{line}");
+    }
+}
