@@ -26,6 +26,20 @@ const NON_ARGUMENT_KEYS: [&str; 11] = [
     "name",
 ];
 
+/// The vendor's own tools, whose calls have no name but their type.
+const VENDOR_TOOLS: [&str; 10] = [
+    "apply_patch",
+    "code_interpreter",
+    "computer",
+    "file_search",
+    "image_generation",
+    "local_shell",
+    "program",
+    "shell",
+    "tool_search",
+    "web_search",
+];
+
 /// Whether a value is an item, by its type. Messages count if their parts are of this interface.
 pub(super) fn is_item(value: &Json) -> bool {
     match value.text("type") {
@@ -104,8 +118,7 @@ fn read_approval(item: &Json) -> Event {
 /// Reads a call, and its answer if the item holds it.
 fn read_call(tool: &str, item: &Json) -> Vec<Event> {
     let id = item.text("call_id").or_else(|| item.text("id"));
-    let is_named = matches!(tool, "function" | "custom_tool" | "mcp" | "tool" | "function_tool");
-    let name = item.text("name").filter(|_| is_named).unwrap_or(tool);
+    let name = item.text("name").filter(|_| !VENDOR_TOOLS.contains(&tool)).unwrap_or(tool);
     let mut event = match (item.get("arguments"), item.get("input").filter(|_| tool == "custom_tool")) {
         (Some(arguments), _) => tool_call(id, Some(name), Some(arguments)),
         (None, Some(input)) => tool_call_of_text(id, Some(name), Some(input)),
@@ -149,8 +162,8 @@ fn read_arguments(item: &Json) -> Json {
 fn read_answer(tool: &str, item: &Json) -> Event {
     let mut event = Event::new(Kind::ToolResult);
     event.id = item.text("call_id").or_else(|| item.text("id")).map(Text::from);
-    // The name of a function is known from its call only.
-    event.tool = Some(tool).filter(|tool| !matches!(*tool, "function" | "custom_tool")).map(Text::from);
+    // Other names are known from the call only.
+    event.tool = Some(tool).filter(|tool| VENDOR_TOOLS.contains(tool)).map(Text::from);
     event.failed = matches!(item.text("status"), Some("failed" | "incomplete"));
     fill_output(&mut event, item.get("output").or_else(|| item.get("result")).unwrap_or(&Json::Null));
     event
