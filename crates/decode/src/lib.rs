@@ -15,6 +15,7 @@ mod attachments;
 mod attributes;
 mod autogen;
 mod bedrock;
+mod call_members;
 mod call_pairing;
 mod chat;
 mod claude_code;

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::member_names::{CONTAINERS, is_identifier_name, is_person_name, is_session_name, name_of, read_identifier};
 use super::{Fault, LogRecord};
+use lictor_event::identifiers::IdentifierValues;
 use lictor_json::{Json, Object, Text};
 
 /// The code of these faults.
@@ -16,11 +17,10 @@ pub(super) const MIXED_SESSIONS: &str = "decode.mixed_sessions";
 /// How many sessions, members and values are compared. What is beyond is of the same kind.
 const MAX_SESSIONS: usize = 1_000_000;
 const MAX_MEMBERS: usize = 32;
-const MAX_VALUES: usize = 1000;
 const MAX_SPLITS: usize = 16;
 
 /// Members with what was said and done, not with what a record belongs to.
-const CONTENTS: [&str; 14] = [
+pub(super) const CONTENTS: [&str; 14] = [
     "content",
     "function_call",
     "function",
@@ -48,14 +48,7 @@ pub(super) struct IdentifierCounts {
 struct MemberCount {
     path: String,
     first: Fault,
-    values: HashMap<String, ValueCount>,
-}
-
-/// The messages with a value.
-#[derive(Clone, Copy, Debug, Default)]
-struct ValueCount {
-    of_user: u32,
-    of_others: u32,
+    values: IdentifierValues,
 }
 
 impl IdentifierCounts {
@@ -83,20 +76,20 @@ impl IdentifierCounts {
         let Some(value) = read_identifier(value) else { return };
         let place = known.unwrap_or_else(|| {
             let path = parent.map_or_else(|| name.to_owned(), |parent| format!("{parent}.{name}"));
-            self.members.push(MemberCount { path, first: record.fault(MIXED_SESSIONS, ""), values: HashMap::new() });
+            self.members.push(MemberCount {
+                path,
+                first: record.fault(MIXED_SESSIONS, ""),
+                values: IdentifierValues::default(),
+            });
             self.members.len() - 1
         });
-        let values = &mut self.members[place].values;
-        if values.len() < MAX_VALUES || values.contains_key(&value) {
-            let count = values.entry(value).or_default();
-            *(if is_user { &mut count.of_user } else { &mut count.of_others }) += 1;
-        }
+        self.members[place].values.count(&value, is_user);
     }
 
     /// Returns the fault of a member that splits the messages.
     pub(super) fn fault(&mut self) -> Option<Fault> {
-        let member = std::mem::take(&mut self.members).into_iter().find(MemberCount::splits)?;
-        let (path, count) = (member.path, member.values.len());
+        let member = std::mem::take(&mut self.members).into_iter().find(|member| member.values.splits(&member.path))?;
+        let (path, count) = (member.path, member.values.count_values());
         let message = format!(
             "no message names a session, but `{path}` has {count} values: all messages are judged as one session; \
              if it names the conversation, say --session-key {path}, else write a file for each conversation"
@@ -107,19 +100,6 @@ impl IdentifierCounts {
 
 fn is_path(path: &str, parent: &str, name: &str) -> bool {
     path.strip_prefix(parent).and_then(|rest| rest.strip_prefix('.')) == Some(name)
-}
-
-impl MemberCount {
-    /// Whether a user's messages have it, and its values join some messages and separate others.
-    fn splits(&self) -> bool {
-        // A message may have a plain `id` too, and may be written twice.
-        let is_plain = matches!(self.path.rsplit('.').next(), Some("id" | "uuid" | "_id"));
-        let joins = |count: &ValueCount| match is_plain {
-            true => count.of_user > 0 && count.of_others > 0,
-            false => count.of_user + count.of_others > 1,
-        };
-        self.values.len() > 1 && self.values.values().any(joins) && self.values.values().any(|count| count.of_user > 0)
-    }
 }
 
 /// Compares what the records of each named session say beside its name.

@@ -4,50 +4,85 @@
 //! The native format has its own reader, and its quick way is the hot path of an audit. So a refused record is looked at only
 //! if that way did not read it, and an event only if it has members of its writer's own.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::mem;
 
+use super::call_members::{call_arguments, call_ids, call_name};
 use super::input::HELD_CALL;
-use super::member_names::{is_person_name, is_session_name, name_of};
-use super::mixed_sessions::MIXED_SESSIONS;
+use super::member_names::{CONTAINERS, is_identifier_name, is_person_name, is_session_name, name_of, read_identifier};
+use super::mixed_sessions::{CONTENTS, MIXED_SESSIONS};
 use super::said_calls::find_said_calls;
-use super::unread_calls::{call_name, collect_calls};
+use super::unread_calls::collect_calls;
 use super::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};
 use lictor_event::native::NativeDecoder;
+use lictor_event::read_calls::CallMention;
+use lictor_event::record::SplitMember;
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
+
+/// How many names of members are remembered.
+const MAX_ROLES: usize = 1000;
 
 /// Decodes native events, and notes which refused records and unread members may hold a call.
 pub(super) struct NativeCallChecker {
     inner: NativeDecoder,
     /// Whether a record is of another format.
     is_other: fn(&Json) -> bool,
+    /// What the members of the log name, by their names.
+    roles: HashMap<Text, MemberRole>,
+}
+
+/// What a member may name.
+#[derive(Clone, Copy)]
+enum MemberRole {
+    /// A session or a person.
+    Session,
+    Identifier,
+    Other,
+}
+
+impl MemberRole {
+    fn of(key: &str) -> MemberRole {
+        match key {
+            key if is_session_name(key) || is_person_name(key) => MemberRole::Session,
+            key if is_identifier_name(key) => MemberRole::Identifier,
+            _ => MemberRole::Other,
+        }
+    }
 }
 
 impl NativeCallChecker {
     pub(super) fn new(is_other: fn(&Json) -> bool) -> NativeCallChecker {
-        NativeCallChecker { inner: NativeDecoder::default(), is_other }
+        NativeCallChecker { inner: NativeDecoder::default(), is_other, roles: HashMap::new() }
     }
 
     /// Notes what in members of a writer's own looks like a call, and which of them may tell sessions apart.
     fn look(&mut self, events: &mut [Event]) {
         for event in events {
             if let (Kind::Other(_), Some(tool), Some(_)) = (&event.kind, &event.tool, &event.args) {
-                self.suspect(tool, "the event", "", &event.source);
+                let mention = CallMention::new(tool, event.id.as_deref(), event.args.as_ref());
+                self.suspect(mention, tool, "the event", "", &event.source);
             } else if event.kind == Kind::AssistantMessage {
-                find_said_calls(event, &mut |call| self.suspect(call.tool, "the text", call.style, &event.source));
+                find_said_calls(event, &mut |call| {
+                    let mention = CallMention::new(call.tool, call.id, call.args.as_ref());
+                    self.suspect(mention, call.tool, "the text", call.style, &event.source);
+                });
             }
             if event.more.is_empty() {
                 continue;
             }
             if event.session.is_none() {
-                self.note_member(event);
+                self.note_members(event);
             }
             let members = Json::Object(mem::take(&mut event.more));
             collect_calls(&members, &mut |call, path| {
                 let mut written = String::new();
                 path.inspect(|path| path.write(&mut written));
                 let place = if written.is_empty() { "the event".to_owned() } else { format!("`{written}`") };
-                self.suspect(call_name(call).unwrap_or_default(), &place, "", &event.source);
+                let tool = call_name(call).unwrap_or_default();
+                let mention = CallMention::new(tool, call_ids(call), call_arguments(call).as_ref());
+                self.suspect(mention, tool, &place, "", &event.source);
             });
             if let Json::Object(members) = members {
                 event.more = members;
@@ -55,22 +90,50 @@ impl NativeCallChecker {
         }
     }
 
-    /// Notes which session or person an event names by a member of another format.
-    fn note_member(&mut self, event: &Event) {
-        let named = |(key, value): (&Text, &Json)| match is_session_name(key) || is_person_name(key) {
-            true => name_of(value).map(|name| (key.clone(), name.into_owned())),
-            false => None,
+    /// Notes the members of an event that may tell sessions apart.
+    fn note_members(&mut self, event: &Event) {
+        for (key, value) in event.more.iter() {
+            match value {
+                Json::Object(inner) if !CONTENTS.contains(&key.as_str()) => {
+                    inner.iter().for_each(|(name, value)| self.note_member(Some(key), name, value, event));
+                }
+                _ => self.note_member(None, key, value, event),
+            }
+        }
+    }
+
+    fn note_member(&mut self, parent: Option<&str>, key: &Text, value: &Json, event: &Event) {
+        let role = match self.roles.get(key) {
+            Some(role) => *role,
+            None => {
+                let role = MemberRole::of(key);
+                if self.roles.len() < MAX_ROLES {
+                    self.roles.insert(key.clone(), role);
+                }
+                role
+            }
         };
-        let known = self.inner.notes().split_member(&event.source.file).cloned();
-        let members = event.more.iter().filter(|(key, _)| known.as_ref().is_none_or(|known| known == *key));
-        let Some((key, name)) = members.filter_map(named).next() else { return };
-        let Source { file, line, .. } = event.source.clone();
-        let place = Fault { file, line, column: None, code: MIXED_SESSIONS, message: String::new() };
-        self.inner.notes().note_member(&key, &name, place);
+        let path = || parent.map_or_else(|| key.to_string(), |parent| format!("{parent}.{key}"));
+        let Source { file, line, .. } = &event.source;
+        let place =
+            || Fault { file: file.clone(), line: *line, column: None, code: MIXED_SESSIONS, message: String::new() };
+        // Below the members that hold the name of a session, such a name is that of something else.
+        let is_usual = parent.is_none_or(|parent| CONTAINERS.contains(&parent));
+        let names_session = matches!(role, MemberRole::Session) && is_usual;
+        let value = match role {
+            MemberRole::Other => None,
+            MemberRole::Session if is_usual => name_of(value).map(Cow::into_owned),
+            MemberRole::Session | MemberRole::Identifier => read_identifier(value),
+        };
+        if let Some(value) = value {
+            let (path, is_user) = (path(), event.kind == Kind::UserMessage);
+            let member = SplitMember { path: &path, value: &value, names_session, is_user };
+            self.inner.notes().note_member(&member, place, file);
+        }
     }
 
     /// Notes that a place of an event looks like a call of a tool; `style` says how it is written, if it is text.
-    fn suspect(&mut self, tool: &str, place: &str, style: &str, source: &Source) {
+    fn suspect(&mut self, mention: CallMention, tool: &str, place: &str, style: &str, source: &Source) {
         let fault = || {
             let Source { file, line, .. } = source.clone();
             let style = if style.is_empty() { String::new() } else { format!(" ({style})") };
@@ -80,7 +143,7 @@ impl NativeCallChecker {
             );
             Fault { file, line, column: None, code: "decode.unread_call", message }
         };
-        self.inner.notes().suspect(tool, fault, &source.file);
+        self.inner.notes().suspect(mention, fault, &source.file);
     }
 }
 

@@ -6,7 +6,8 @@
 
 mod tagged_calls;
 
-use lictor_event::{Event, Kind};
+use crate::call_members::call_arguments;
+use lictor_event::{Arguments, Event, Kind};
 use lictor_json::Json;
 use tagged_calls::find_tagged;
 
@@ -14,6 +15,8 @@ use tagged_calls::find_tagged;
 pub(super) struct SaidCall<'t> {
     pub(super) tool: &'t str,
     pub(super) id: Option<&'t str>,
+    /// Its arguments, where they are JSON.
+    pub(super) args: Option<Arguments>,
     /// How it is written.
     pub(super) style: &'static str,
 }
@@ -81,12 +84,12 @@ fn find_react(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
             let is_whole = rest.ends_with([']', ')']) && is_name(name) && !is_end(name);
             if is_whole {
                 tool = None;
-                found(SaidCall { tool: name, id: None, style: "`Action:` with a call" });
+                found(SaidCall { tool: name, id: None, args: None, style: "`Action:` with a call" });
             }
         } else if take_step(line, "Action Input").is_some()
             && let Some(tool) = tool.take()
         {
-            found(SaidCall { tool, id: None, style: "`Action:` with `Action Input:`" });
+            found(SaidCall { tool, id: None, args: None, style: "`Action:` with `Action Input:`" });
         }
     }
 }
@@ -134,7 +137,8 @@ fn find_json(text: &str, is_wanted: &dyn Fn(&Json) -> bool, found: &mut impl FnM
         // Blocks with a type are those of an interface.
         let is_plain = |_: &&str| call.get("type").is_none() && is_wanted(call);
         if let Some(tool) = read_call(call).filter(is_plain) {
-            found(SaidCall { tool, id: None, style: "a name with arguments as JSON text" });
+            let args = call.as_object().and_then(call_arguments);
+            found(SaidCall { tool, id: None, args, style: "a name with arguments as JSON text" });
         }
     }
 }
@@ -171,7 +175,7 @@ fn find_printed(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
                 rest.split_once('=').is_some_and(|(key, _)| key.chars().all(|c| c.is_alphanumeric() || c == '_'));
             if !is_longer && has_members {
                 let tool = find_printed_name(rest).unwrap_or("?");
-                found(SaidCall { tool, id: None, style: "the printed object of a library" });
+                found(SaidCall { tool, id: None, args: None, style: "the printed object of a library" });
             }
         }
     }
@@ -193,7 +197,8 @@ fn find_blocks(text: &str, types: &[&str], found: &mut impl FnMut(SaidCall<'_>))
                 let name = ["name", "toolName"].iter().find_map(|key| value.text(key));
                 let name = name.or_else(|| value.at("function.name").and_then(Json::as_str));
                 if id.is_some() || name.is_some() && block.len() > 2 {
-                    found(SaidCall { tool: name.unwrap_or("?"), id, style: "content blocks as JSON text" });
+                    let args = call_arguments(block);
+                    found(SaidCall { tool: name.unwrap_or("?"), id, args, style: "content blocks as JSON text" });
                 }
             }
             Json::Object(_) => calls.extend(value.get("tool_calls").or_else(|| value.get("content"))),

@@ -12,12 +12,13 @@ mod value_path;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
+use super::call_members::{call_arguments, call_ids, call_name, is_home_made};
 use super::chat::APPROVAL_REQUEST;
 use super::said_calls::{SaidCall, find_said_calls};
 use super::unmade_calls::UnmadeCalls;
 use super::{DecodedEvents, Decoder, Fault};
-use call_finder::is_home_made;
-pub(super) use call_finder::{call_name, collect_calls};
+pub(super) use call_finder::collect_calls;
+use lictor_event::read_calls::{CallMention, ReadCalls};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Object, Text};
@@ -26,32 +27,30 @@ use value_path::ValuePath;
 /// How many suspects are kept until the end of a file; beyond that, one of each name.
 const MAX_SUSPECTS: usize = 10_000;
 
-/// Members with the id of a call.
-const IDS: [&str; 6] = ["call_id", "id", "toolUseId", "toolCallId", "tool_call_id", "tool_use_id"];
-
 /// Decodes a format, and reports what looks like a call and never became an event.
 pub(super) struct UnreadCallChecker {
     inner: Box<dyn Decoder>,
     /// Seeded, so that an attacker cannot choose a name that hides another.
     hasher: RandomState,
-    /// Hashes of the ids and of the names of the calls that became events.
+    /// The calls that became events, and the hashes of their ids alone.
+    calls: ReadCalls,
     ids: HashSet<u64>,
-    names: HashSet<u64>,
     /// Whether some call kept the id that its record has.
     keeps_ids: bool,
     suspects: Vec<(Suspect, Fault)>,
     /// How many suspects there are when those that were read meanwhile are dropped.
     next_sweep: usize,
-    /// The hashes of the names of suspects over the limit.
-    extra_names: HashSet<u64>,
+    /// The tools of suspects over the limit.
+    extra_tools: HashSet<CallMention>,
     unmade: UnmadeCalls,
 }
 
 /// What looks like a call.
 struct Suspect {
-    /// The hashes of its ids and of its name.
-    ids: [Option<u64>; IDS.len()],
-    name: u64,
+    /// The hashes of its ids. A format may name its tool otherwise, so they tell it alone.
+    ids: Vec<u64>,
+    /// Its tool and its arguments.
+    mention: CallMention,
     /// Where it is in its record.
     path: String,
     /// The name of its tool; none if the record was cut off within it.
@@ -65,12 +64,12 @@ impl UnreadCallChecker {
         Box::new(UnreadCallChecker {
             inner,
             hasher: RandomState::new(),
+            calls: ReadCalls::default(),
             ids: HashSet::default(),
-            names: HashSet::default(),
             keeps_ids: false,
             suspects: Vec::new(),
             next_sweep: MAX_SUSPECTS,
-            extra_names: HashSet::default(),
+            extra_tools: HashSet::default(),
             unmade: UnmadeCalls::default(),
         })
     }
@@ -85,7 +84,7 @@ impl UnreadCallChecker {
         };
         for event in events.iter().filter(is_call) {
             self.ids.extend(event.id.as_deref().map(|id| self.hasher.hash_one(id)));
-            self.names.extend(event.tool.as_deref().map(|name| self.hasher.hash_one(name)));
+            self.calls.add(event);
         }
         for event in events {
             find_said_calls(event, &mut |call| {
@@ -104,26 +103,29 @@ impl UnreadCallChecker {
             self.next_sweep = MAX_SUSPECTS.max(2 * suspects.len());
             self.suspects = suspects;
         }
-        if self.suspects.len() < MAX_SUSPECTS || self.extra_names.insert(suspect.name) {
+        if self.suspects.len() < MAX_SUSPECTS || self.extra_tools.insert(suspect.mention.of_tool_only()) {
             self.suspects.push((suspect, place));
         }
     }
 
     fn suspect_said(&self, call: &SaidCall<'_>) -> Suspect {
-        let mut ids = [None; IDS.len()];
-        ids[0] = call.id.map(|id| self.hasher.hash_one(id));
-        let name = self.hasher.hash_one(call.tool);
-        Suspect { ids, name, path: String::new(), tool: Some(call.tool.into()), said: Some(call.style) }
+        Suspect {
+            ids: call.id.iter().map(|id| self.hasher.hash_one(id)).collect(),
+            mention: CallMention::new(call.tool, [], call.args.as_ref()),
+            path: String::new(),
+            tool: Some(call.tool.into()),
+            said: Some(call.style),
+        }
     }
 
     fn is_read(&mut self, suspect: &Suspect) -> bool {
         let has_id = self.has_id(suspect);
         self.keeps_ids |= has_id;
-        has_id || suspect.ids.iter().flatten().next().is_none() && self.names.contains(&suspect.name)
+        has_id || suspect.ids.is_empty() && self.calls.has(&suspect.mention)
     }
 
     fn has_id(&self, suspect: &Suspect) -> bool {
-        suspect.ids.iter().flatten().any(|id| self.ids.contains(id))
+        suspect.ids.iter().any(|id| self.ids.contains(id))
     }
 }
 
@@ -161,10 +163,9 @@ impl Decoder for UnreadCallChecker {
         report_unnamed(before, out);
         let suspects = std::mem::take(&mut self.suspects);
         let unread = suspects.into_iter().filter(|(suspect, _)| {
-            // Where a format gives calls other ids, only the name tells.
-            let is_named = !self.keeps_ids || suspect.ids.iter().flatten().next().is_none();
-            let has_name = is_named && self.names.contains(&suspect.name);
-            !self.has_id(suspect) && !has_name
+            // Where a format gives calls other ids, only the tool and the arguments tell.
+            let is_known = !self.keeps_ids || suspect.ids.is_empty();
+            !(self.has_id(suspect) || is_known && self.calls.has(&suspect.mention))
         });
         out.faults.extend(unread.map(|(suspect, place)| Fault { message: suspect.describe(), ..place }));
         self.unmade.report(&mut out.faults);
@@ -174,19 +175,13 @@ impl Decoder for UnreadCallChecker {
 impl UnreadCallChecker {
     fn suspect(&self, call: &Object, path: Option<&ValuePath<'_>>) -> Suspect {
         let name = call_name(call).unwrap_or_default();
-        let mut ids = [None; IDS.len()];
-        // A call of a shape of its own has an id of its own, if any.
-        let is_home_made = is_home_made(call);
-        for (key, value) in call.iter().filter(|_| !is_home_made) {
-            if let (Some(place), Some(id)) = (IDS.iter().position(|id| key == id), value.as_str()) {
-                ids[place] = Some(self.hasher.hash_one(id));
-            }
-        }
         let mut written = String::new();
         path.inspect(|path| path.write(&mut written));
+        // A call of a shape of its own has an id of its own, if any.
+        let told_ids = call_ids(call).filter(|_| !is_home_made(call));
         Suspect {
-            ids,
-            name: self.hasher.hash_one(name),
+            ids: told_ids.map(|id| self.hasher.hash_one(id)).collect(),
+            mention: CallMention::new(name, call_ids(call), call_arguments(call).as_ref()),
             path: written,
             tool: (!call.is_empty()).then(|| name.into()),
             said: None,

@@ -62,6 +62,13 @@ pub fn hash_call(event: &Event) -> ContentHash {
     hash.finish()
 }
 
+/// Returns the hash of arguments, where numbers count as exact decimals.
+pub(crate) fn hash_arguments(args: Option<&Arguments>) -> ContentHash {
+    let mut hash = HashInput { is_exact: true, ..HashInput::default() };
+    add_arguments(&mut hash, args);
+    hash.finish()
+}
+
 /// Returns the hash of all fields of an event except its source.
 pub fn hash_event(event: &Event) -> ContentHash {
     hash_event_at(event, event.time)

@@ -11,6 +11,7 @@ mod answer;
 pub mod content_hash;
 mod declaration;
 mod fault;
+pub mod identifiers;
 mod kind;
 pub mod labeler;
 mod line;
@@ -19,8 +20,10 @@ mod log_time;
 mod machine_turn;
 pub mod native;
 pub mod order;
+pub mod read_calls;
 pub mod record;
 mod record_time;
+mod suspects;
 mod time;
 
 pub use answer::{Answer, AnswerValue, DRIFT};

@@ -3,20 +3,19 @@
 //! The lines of such a log are decoded apart, by several threads. So each decoder takes notes, and the notes of all are
 //! merged, in any order, before they become faults.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, LazyLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use lictor_json::Text;
 
 use crate::fault::Fault;
+use crate::identifiers::IdentifierValues;
+use crate::read_calls::{CallMention, ReadCalls};
+use crate::suspects::Suspects;
 use crate::{Event, Kind, Source};
 
-/// How many suspected tools of a file are kept.
-const MAX_SUSPECTS: usize = 10_000;
-
-/// Seeded, so that an attacker cannot choose a name that hides another; one for all, so that notes can be merged.
-static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+/// How many members that may tell sessions apart are counted.
+const MAX_MEMBERS: usize = 32;
 
 /// What the decoders of a log noted.
 #[derive(Debug, Default)]
@@ -29,12 +28,8 @@ pub struct LogNotes {
 /// The notes of one file.
 #[derive(Debug, Default)]
 struct FileNotes {
-    /// The hashes of the tools that were called.
-    called: HashSet<u64>,
-    /// Each tool in a member that looks like a call of it, where it was first.
-    suspects: HashMap<u64, Fault>,
-    /// The first suspect beyond the limit.
-    beyond: Option<Fault>,
+    calls: ReadCalls,
+    suspects: Suspects,
     unnamed: Option<Box<UnnamedEvents>>,
     keyless: Option<Box<KeylessRecords>>,
 }
@@ -54,31 +49,46 @@ struct UnnamedEvents {
     /// How many sessions start, and the first two of them.
     starts: u64,
     first_starts: [Option<Source>; 2],
-    member: Option<SplitMember>,
+    /// The members that may tell sessions apart, by their paths.
+    members: BTreeMap<String, MemberValues>,
 }
 
-/// A member that may tell sessions apart.
+/// The values of a member that may tell sessions apart, and where it is first.
 #[derive(Debug)]
-struct SplitMember {
-    key: Text,
-    /// The value that it has first.
-    first: String,
+struct MemberValues {
     place: Fault,
-    has_others: bool,
+    names_session: bool,
+    values: IdentifierValues,
+}
+
+/// A member that may tell sessions apart, in one event.
+#[derive(Debug)]
+pub struct SplitMember<'a> {
+    /// Where it is in the event.
+    pub path: &'a str,
+    /// Its value.
+    pub value: &'a str,
+    /// Whether it names a session or a person, so that any two values tell.
+    pub names_session: bool,
+    /// Whether the event is a message of the user.
+    pub is_user: bool,
 }
 
 impl LogNotes {
     /// Notes an event: the tool that it calls, or that it names no session.
     pub(crate) fn note_event(&mut self, event: &Event) {
-        if event.kind == Kind::ToolCall
-            && let Some(tool) = event.tool.as_deref()
-        {
-            self.file(&event.source.file).called.insert(HASHER.hash_one(tool));
+        if event.kind == Kind::ToolCall {
+            self.file(&event.source.file).calls.add(event);
         }
         if event.session.is_none() {
             let (source, is_start) = (&event.source, event.kind == Kind::SessionStart);
             let first_starts = [is_start.then(|| source.clone()), None];
-            let one = UnnamedEvents { first: source.clone(), starts: is_start.into(), first_starts, member: None };
+            let one = UnnamedEvents {
+                first: source.clone(),
+                starts: is_start.into(),
+                first_starts,
+                members: BTreeMap::new(),
+            };
             let notes = self.file(&source.file);
             match &mut notes.unnamed {
                 // Most events say nothing new.
@@ -89,28 +99,30 @@ impl LogNotes {
         }
     }
 
-    /// Notes that a member of a noted event without a session may tell sessions apart. `place` is the fault that it is
-    /// if other events have another value; it needs no message.
-    pub fn note_member(&mut self, key: &Text, value: &str, place: Fault) {
-        let Some(unnamed) = &mut self.file(&Arc::clone(&place.file)).unnamed else { return };
-        match &mut unnamed.member {
-            Some(member) if member.key == *key => member.has_others |= member.first != value,
-            Some(_) => {}
-            member @ None => {
-                *member = Some(SplitMember { key: key.clone(), first: value.to_owned(), place, has_others: false });
+    /// Counts a member of a noted event without a session that may tell sessions apart: because it names one, or only reads
+    /// like an identifier. `place` is the fault that it is if it does; it needs no message.
+    pub fn note_member(&mut self, member: &SplitMember<'_>, place: impl FnOnce() -> Fault, file: &Arc<str>) {
+        let Some(unnamed) = &mut self.file(file).unnamed else { return };
+        if !unnamed.members.contains_key(member.path) {
+            if unnamed.members.len() >= MAX_MEMBERS {
+                return;
             }
+            let count = MemberValues {
+                place: place(),
+                names_session: member.names_session,
+                values: IdentifierValues::default(),
+            };
+            unnamed.members.insert(member.path.to_owned(), count);
         }
-    }
-
-    /// Returns the member that may tell the sessions of a file apart.
-    pub fn split_member(&mut self, file: &Arc<str>) -> Option<&Text> {
-        Some(&self.file(file).unnamed.as_ref()?.member.as_ref()?.key)
+        if let Some(known) = unnamed.members.get_mut(member.path) {
+            known.values.count(member.value, member.is_user);
+        }
     }
 
     /// Drops the members that may tell sessions apart: the user has named the one that does.
     pub fn drop_split_members(&mut self) {
         self.flush();
-        self.files.values_mut().filter_map(|notes| notes.unnamed.as_mut()).for_each(|unnamed| unnamed.member = None);
+        self.files.values_mut().filter_map(|notes| notes.unnamed.as_mut()).for_each(|unnamed| unnamed.members.clear());
     }
 
     /// Notes how many records of a file do not have the member that the user named. `first` is the fault of the first of
@@ -124,15 +136,9 @@ impl LogNotes {
         notes.merge(one);
     }
 
-    /// Notes that a member looks like a call of a tool. It is a fault unless an event of the file calls that tool.
-    pub fn suspect(&mut self, tool: &str, fault: impl FnOnce() -> Fault, file: &Arc<str>) {
-        let (notes, hash) = (self.file(file), HASHER.hash_one(tool));
-        let is_new = !notes.suspects.contains_key(&hash);
-        if is_new && notes.suspects.len() < MAX_SUSPECTS {
-            notes.suspects.insert(hash, fault());
-        } else if is_new && notes.beyond.is_none() {
-            notes.beyond = Some(fault());
-        }
+    /// Notes what looks like a call. It is a fault unless an event of the file is that call.
+    pub fn suspect(&mut self, mention: CallMention, fault: impl FnOnce() -> Fault, file: &Arc<str>) {
+        self.file(file).suspects.add(mention, fault);
     }
 
     /// Adds the notes of another decoder.
@@ -171,14 +177,8 @@ impl LogNotes {
 
 impl FileNotes {
     fn merge(&mut self, other: FileNotes) {
-        self.called.extend(other.called);
-        for (tool, fault) in other.suspects {
-            let first = self.suspects.entry(tool).or_insert_with(|| fault.clone());
-            if fault.line < first.line {
-                *first = fault;
-            }
-        }
-        self.beyond = self.beyond.take().or(other.beyond);
+        self.calls.merge(other.calls);
+        self.suspects.merge(other.suspects);
         match (&mut self.unnamed, other.unnamed) {
             (Some(unnamed), Some(other)) => unnamed.merge(*other),
             (unnamed @ None, other) => *unnamed = other,
@@ -197,10 +197,9 @@ impl FileNotes {
     }
 
     fn into_faults(self) -> Vec<Fault> {
-        let FileNotes { called, suspects, beyond, unnamed, keyless } = self;
-        let uncalled = suspects.into_iter().filter(|(tool, _)| !called.contains(tool)).map(|(_, fault)| fault);
+        let FileNotes { calls, suspects, unnamed, keyless } = self;
         let unnamed = unnamed.into_iter().flat_map(|unnamed| unnamed.into_faults());
-        uncalled.chain(beyond).chain(unnamed).chain(keyless.map(|keyless| keyless.into_fault())).collect()
+        suspects.into_unread(&calls).chain(unnamed).chain(keyless.map(|keyless| keyless.into_fault())).collect()
     }
 }
 
@@ -216,19 +215,20 @@ impl UnnamedEvents {
         starts.sort_by_key(|source| (source.line, source.record));
         let mut starts = starts.into_iter();
         self.first_starts = [starts.next(), starts.next()];
-        let is_first = is_before(&self.first, &other.first);
-        self.member = match (self.member.take(), other.member) {
-            (Some(own), Some(other)) if own.key == other.key => Some(own.merge(other)),
-            (Some(own), Some(other)) => Some(if is_first { own } else { other }),
-            (own, other) => own.or(other),
-        };
-        if !is_first {
+        for (path, other) in other.members {
+            if let Some(own) = self.members.get_mut(&path) {
+                own.merge(other);
+            } else if self.members.len() < MAX_MEMBERS {
+                self.members.insert(path, other);
+            }
+        }
+        if !is_before(&self.first, &other.first) {
             self.first = other.first;
         }
     }
 
     fn into_faults(self) -> impl Iterator<Item = Fault> {
-        let UnnamedEvents { first, starts, first_starts: [start, second], member } = self;
+        let UnnamedEvents { first, starts, first_starts: [start, second], members } = self;
         // What comes before the first start is a session, too.
         let (restart, count) = match start {
             Some(start) if is_before(&first, &start) => (Some(start), starts + 1),
@@ -244,11 +244,11 @@ impl UnnamedEvents {
             column: None,
             code: "decode.no_session",
         });
-        let split = member.filter(|member| member.has_others).map(|member| Fault {
+        let splits = members.into_iter().filter(|(path, member)| member.split(path));
+        let split = splits.min_by_key(|(_, member)| (!member.names_session, member.place.line)).map(|(path, member)| Fault {
             message: format!(
-                "the events name no `session`, but `{0}` has several values: they are judged as one session; if it tells \
-                 conversations apart, say --session-key {0}",
-                member.key
+                "the events name no `session`, but `{path}` has several values: they are judged as one session; if it tells \
+                 conversations apart, say --session-key {path}"
             ),
             ..member.place
         });
@@ -256,11 +256,19 @@ impl UnnamedEvents {
     }
 }
 
-impl SplitMember {
-    fn merge(self, other: SplitMember) -> SplitMember {
-        let has_others = self.has_others || other.has_others || self.first != other.first;
-        let first = if self.place.line <= other.place.line { self } else { other };
-        SplitMember { has_others, ..first }
+impl MemberValues {
+    fn merge(&mut self, other: MemberValues) {
+        self.values.merge(other.values);
+        if other.place.line < self.place.line {
+            self.place = other.place;
+        }
+    }
+
+    fn split(&self, path: &str) -> bool {
+        match self.names_session {
+            true => self.values.count_values() > 1,
+            false => self.values.splits(path),
+        }
     }
 }
 
@@ -288,6 +296,10 @@ mod tests {
 
     fn fault(line: u32, message: &str) -> Fault {
         Fault { file: "log".into(), line, column: None, code: "test", message: message.to_owned() }
+    }
+
+    fn mention(tool: &str) -> CallMention {
+        CallMention::new(tool, [], None)
     }
 
     /// Notes of each line in one of some decoders, merged.
@@ -325,9 +337,13 @@ mod tests {
                     let event = event(line, kind, tool);
                     notes.note_event(&event);
                     match letter {
-                        b'p' => notes.suspect("pay", || fault(line, "call of pay"), &event.source.file),
-                        b'q' => notes.suspect("quit", || fault(line, "call of quit"), &event.source.file),
-                        b'a' | b'b' => notes.note_member(&"id".into(), &letter.to_string(), fault(line, "")),
+                        b'p' => notes.suspect(mention("pay"), || fault(line, "call of pay"), &event.source.file),
+                        b'q' => notes.suspect(mention("quit"), || fault(line, "call of quit"), &event.source.file),
+                        b'a' | b'b' => {
+                            let (value, is_user) = (letter.to_string(), false);
+                            let member = SplitMember { path: "id", value: &value, names_session: true, is_user };
+                            notes.note_member(&member, || fault(line, ""), &event.source.file);
+                        }
                         _ => {}
                     }
                 });
@@ -342,20 +358,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn suspect_beyond_the_limit_is_reported() {
-        let mut notes = LogNotes::default();
-        let file: Arc<str> = "log".into();
-        for number in 0..=MAX_SUSPECTS as u32 {
-            let tool = format!("tool{number}");
-            if number < MAX_SUSPECTS as u32 {
-                notes.note_event(&event(number, Kind::ToolCall, Some(&tool)));
-            }
-            notes.suspect(&tool, || fault(number, &tool), &file);
-        }
-        let faults: Vec<String> = notes.into_faults().into_iter().map(|fault| fault.message).collect();
-        assert_eq!(faults, [format!("tool{MAX_SUSPECTS}")]);
     }
 }

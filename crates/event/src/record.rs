@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lictor_json::Json;
 
 pub use crate::fault::Fault;
-pub use crate::log_notes::LogNotes;
+pub use crate::log_notes::{LogNotes, SplitMember};
 use crate::{Event, Source};
 
 /// One record of a file.

@@ -29,7 +29,8 @@ fn faults_of_log_do_not_depend_on_parts() {
     };
     let unnamed = |kind: &str, more: &str| format!(r#"{{"kind":"{kind}"{more}}}"#);
     let hidden = r#","calls":[{"name":"pay","arguments":{"amount":5}}]"#;
-    let call = r#"{"session":"s1","kind":"tool_call","tool":"pay","args":{}}"#.to_owned();
+    let call = r#"{"session":"s1","kind":"tool_call","tool":"pay","args":{"amount":5.0}}"#.to_owned();
+    let other = call.replace("5.0", "6");
     let filled = |first: String, last: String| -> Vec<String> {
         [first].into_iter().chain((0..50).map(|number| said(number, ""))).chain([last]).collect()
     };
@@ -39,6 +40,8 @@ fn faults_of_log_do_not_depend_on_parts() {
         (filled(said(0, hidden), said(1, hidden)), vec![("decode.unread_call", 1)]),
         (filled(call.clone(), said(1, hidden)), vec![]),
         (filled(said(1, hidden), call), vec![]),
+        (filled(other.clone(), said(1, hidden)), vec![("decode.unread_call", 52)]),
+        (filled(said(1, hidden), other), vec![("decode.unread_call", 1)]),
         (filled(unnamed("session_start", ""), unnamed("session_start", "")), vec![("decode.no_session", 52)]),
         (filled(unnamed("session_start", ""), unnamed("session_end", "")), vec![]),
         (
@@ -46,6 +49,14 @@ fn faults_of_log_do_not_depend_on_parts() {
             vec![("decode.mixed_sessions", 1)],
         ),
         (filled(unnamed("user_message", r#","user_id":"a""#), unnamed("user_message", r#","user_id":"a""#)), vec![]),
+        (
+            filled(unnamed("user_message", r#","case":"a""#), unnamed("user_message", r#","case":"b""#))
+                .into_iter()
+                .chain([unnamed("error", r#","case":"b""#)])
+                .collect(),
+            vec![("decode.mixed_sessions", 1)],
+        ),
+        (filled(unnamed("user_message", r#","case":"a""#), unnamed("user_message", r#","case":"b""#)), vec![]),
     ];
     for (lines, wanted) in cases {
         for threads in [1, 2, 3] {

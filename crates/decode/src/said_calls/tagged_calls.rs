@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use super::{SaidCall, read_call, take_quoted};
+use crate::call_members::call_arguments;
 use lictor_json::Json;
 
 /// Marks that begin with `<`, after which come calls.
@@ -95,7 +96,7 @@ pub(super) fn find_tagged(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
             && ELEMENTS.contains(&name)
             && inside.contains(&format!("</{name}>"))
         {
-            found(SaidCall { tool: name, id: None, style: "an element with the name of the tool" });
+            found(SaidCall { tool: name, id: None, args: None, style: "an element with the name of the tool" });
         }
     }
     for mark in MARKS {
@@ -114,7 +115,7 @@ pub(super) fn find_tagged(text: &str, found: &mut impl FnMut(SaidCall<'_>)) {
     for (place, attribute) in text.match_indices("invoke name=") {
         let is_tag = text[..place].ends_with(['<', ':']);
         if let Some(tool) = take_quoted(&text[place + attribute.len()..]).filter(|_| is_tag) {
-            found(SaidCall { tool, id: None, style: STYLE });
+            found(SaidCall { tool, id: None, args: None, style: STYLE });
         }
     }
 }
@@ -137,21 +138,23 @@ fn read_calls(text: &str, is_code: bool, found: &mut impl FnMut(SaidCall<'_>)) {
     if text.starts_with(['{', '[']) {
         let parsed = take_balanced(text).and_then(|json| lictor_json::parse_str(json).ok());
         let items = parsed.as_ref().and_then(Json::as_array).unwrap_or(parsed.as_slice());
-        let calls: Vec<_> = items.iter().filter_map(read_call).collect();
+        let calls: Vec<_> = items.iter().filter_map(|call| Some((read_call(call)?, call.as_object()?))).collect();
         if !calls.is_empty() {
-            return calls.into_iter().for_each(|tool| found(SaidCall { tool, id: None, style: STYLE }));
+            return calls.into_iter().for_each(|(tool, call)| {
+                found(SaidCall { tool, id: None, args: call_arguments(call), style: STYLE });
+            });
         }
         let name = NAME_KEYS.iter().find_map(|key| {
             let (_, rest) = text.split_once(key)?;
             take_quoted(rest.trim_start().strip_prefix(':')?)
         });
         if let Some(tool) = name {
-            return found(SaidCall { tool, id: None, style: STYLE });
+            return found(SaidCall { tool, id: None, args: None, style: STYLE });
         }
     }
     let tool = take_name(text.strip_prefix('[').unwrap_or(text));
     if let Some(tool) = tool.or_else(|| (is_code && !text.is_empty()).then_some("?")) {
-        found(SaidCall { tool, id: None, style: STYLE });
+        found(SaidCall { tool, id: None, args: None, style: STYLE });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::unlisted_calls::{is_elsewhere, is_schema, is_unlisted_call, may_hold_call};
 use super::value_path::{PathElement, ValuePath};
+use crate::call_members::{ARGUMENTS, HOME_ARGUMENTS, HOME_NAMES, TELLING_ARGUMENTS, call_name};
 use crate::said_calls::find_printed_name;
 use lictor_json::{Json, Object};
 
@@ -54,36 +55,6 @@ const TYPES: [&str; 10] = [
     "custom_tool_call",
 ];
 
-/// Members with the name of the tool, and with its arguments.
-const NAMES: [&str; 3] = ["name", "toolName", "tool_name"];
-
-/// Members with the name of the tool in a call that a program wrote in its own way, and with its arguments.
-const HOME_NAMES: [&str; 8] =
-    ["tool", "tool_name", "toolName", "function_name", "functionName", "function", "action", "command"];
-const HOME_ARGUMENTS: [&str; 17] = [
-    "tool_input",
-    "toolInput",
-    "tool_args",
-    "toolArgs",
-    "tool_arguments",
-    "tool_params",
-    "function_arguments",
-    "function_args",
-    "functionArgs",
-    "action_input",
-    "actionInput",
-    "args",
-    "arguments",
-    "input",
-    "params",
-    "parameters",
-    "kwargs",
-];
-
-/// How many of [`HOME_ARGUMENTS`] tell a call by themselves, beside a name.
-const TELLING_ARGUMENTS: usize = 11;
-const ARGUMENTS: [&str; 6] = ["arguments", "input", "args", "rawInput", "raw_input", "parameters"];
-
 /// Members that hold data of a tool, or definitions of tools.
 const DATA: [&str; 16] = [
     "arguments",
@@ -108,32 +79,6 @@ const DATA: [&str; 16] = [
 const SAID: [&str; 8] =
     ["content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "query", "question"];
 
-/// Returns the name of the tool in an object that is a call. A step may have a name beside its tool.
-pub(crate) fn call_name(call: &Object) -> Option<&str> {
-    if let Some(name) = call.get("tool").and_then(Json::as_str).filter(|name| !name.is_empty()) {
-        return Some(name);
-    }
-    plain_name(call).or_else(|| home_name(call))
-}
-
-/// Returns the name of the tool in a call as the interfaces of models write it.
-fn plain_name(call: &Object) -> Option<&str> {
-    let function = call.get("function").or_else(|| call.get("custom")).and_then(Json::as_object);
-    let objects = [Some(call), function];
-    objects.into_iter().flatten().find_map(|object| NAMES.iter().find_map(|name| object.get(name)?.as_str()))
-}
-
-/// Returns the name of the tool in a call that a program wrote in its own way.
-fn home_name(call: &Object) -> Option<&str> {
-    HOME_NAMES.iter().find_map(|name| call.get(name)?.as_str().filter(|name| !name.trim().is_empty()))
-}
-
-/// Whether a call has a shape that a program made up. Its id, if any, is of that program.
-pub(super) fn is_home_made(call: &Object) -> bool {
-    plain_name(call).is_none() && home_name(call).is_some()
-        || HOME_ARGUMENTS[..TELLING_ARGUMENTS].iter().any(|key| call.get(key).is_some())
-}
-
 /// The members of an object that tell whether it is a call, found in one pass.
 #[derive(Default)]
 struct CallSigns<'j> {
@@ -144,6 +89,7 @@ struct CallSigns<'j> {
     method: Option<&'j str>,
     /// Whether it names a tool as a program of its own would, and how much it says of the arguments.
     has_home_name: bool,
+    has_plain_name: bool,
     has_telling_arguments: bool,
     has_home_arguments: bool,
 }
@@ -157,13 +103,14 @@ impl<'j> CallSigns<'j> {
                 "role" => signs.role = member.as_str(),
                 "function" => signs.function = member.as_object(),
                 "method" => signs.method = member.as_str(),
+                "name" => signs.has_plain_name = member.as_str().is_some_and(|name| !name.trim().is_empty()),
                 _ => {}
             }
             if HOME_NAMES.contains(&key.as_str()) {
                 signs.has_home_name |= member.as_str().is_some_and(|name| !name.trim().is_empty());
             } else if let Some(place) = HOME_ARGUMENTS.iter().position(|name| key == name) {
                 signs.has_home_arguments |= !member.is_null();
-                signs.has_telling_arguments |= place < TELLING_ARGUMENTS && !member.is_null();
+                signs.has_telling_arguments |= place < TELLING_ARGUMENTS && !member.is_null() && !is_schema(member);
             }
         }
         signs
@@ -177,9 +124,10 @@ impl<'j> CallSigns<'j> {
     /// Whether it is a call that a program wrote in its own way, perhaps beside what the agent says.
     fn is_home_call(&self, object: &Object) -> bool {
         let is_named = || ["tool", "tool_name", "toolName"].iter().any(|name| object.get(name).is_some());
-        self.has_home_name
-            && !self.is_result()
-            && (self.has_telling_arguments || self.is_speaker() && (self.has_home_arguments || is_named()))
+        let is_described = || object.get("description").is_some();
+        let is_told = self.has_telling_arguments && (self.has_home_name || self.has_plain_name && !is_described());
+        let is_said = || self.has_home_name && self.is_speaker() && (self.has_home_arguments || is_named());
+        !self.is_result() && (is_told || is_said())
     }
 
     fn is_call(&self, object: &Object) -> bool {

@@ -210,3 +210,40 @@ fn native_events_with_foreign_session_are_fault() {
         assert_eq!(codes(&decode(Format::Native.decoder_by_session_key(key), &[&a, &b])), []);
     }
 }
+
+/// The members of Lictor's own events without a session count as those of other formats do.
+#[test]
+fn native_events_of_several_conversations_are_a_fault() {
+    let turns = |members: &[&str]| -> Vec<String> {
+        let kinds = ["user_message", "assistant_message"].iter().cycle();
+        let lines = members.iter().zip(kinds);
+        lines.map(|(member, kind)| format!(r#"{{"kind":"{kind}","text":"yes",{member}}}"#)).collect()
+    };
+    let read = |lines: &[String]| {
+        decode_lines(Format::Native.decoder(), &lines.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    for (key, member) in [
+        ("ticket_id", r#""ticket_id":VALUE"#),
+        ("conversation", r#""conversation":VALUE"#),
+        ("thread", r#""thread":VALUE"#),
+        ("chat", r#""chat":VALUE"#),
+        ("room_id", r#""room_id":VALUE"#),
+        ("request_id", r#""request_id":VALUE"#),
+        ("user_id", r#""user_id":VALUE"#),
+        ("metadata.session_id", r#""metadata":{"session_id":VALUE}"#),
+        ("source.ticketNo", r#""source":{"ticketNo":VALUE}"#),
+        ("case_id", r#""user_id":"u","case_id":VALUE"#),
+    ] {
+        let (a, b) = (member.replace("VALUE", "\"a\""), member.replace("VALUE", "\"b\""));
+        let decoded = read(&turns(&[&a, &a, &b, &b, &a]));
+        assert_eq!(codes(&decoded), [(MIXED, 1)], "{key}: {:?}", decoded.faults);
+        assert!(decoded.faults[0].message.ends_with(&format!("--session-key {key}")), "{:?}", decoded.faults);
+        assert!(read(&turns(&[&a, &a, &a])).faults.is_empty(), "{key}");
+        // An event with a session needs no other name.
+        let named: Vec<String> =
+            turns(&[&a, &a, &b]).iter().map(|line| line.replacen('{', r#"{"session":"s","#, 1)).collect();
+        assert!(read(&named).faults.is_empty(), "{key}");
+    }
+    let distinct: Vec<String> = (0..6).map(|number| format!(r#""request_id":"r{number}","score":{number}"#)).collect();
+    assert!(read(&turns(&distinct.iter().map(String::as_str).collect::<Vec<_>>())).faults.is_empty());
+}

@@ -71,6 +71,19 @@ fn call_item_of_responses_keeps_name_of_tool() {
     }
 }
 
+/// A new type of call has the name that the item says, and its answer is of that tool.
+#[test]
+fn call_item_of_new_type_keeps_its_name() {
+    for (name, tool) in [("bash", "pay"), ("remote_function", "pay"), ("web_search", "web_search")] {
+        let call = format!(r#"{{"type":"{name}_call","call_id":"c","name":"pay","arguments":"{{}}"}}"#);
+        let answer = format!(r#"{{"type":"{name}_call_output","call_id":"c","output":"ok"}}"#);
+        let line = format!(r#"{{"model":"m","input":[{{"role":"user","content":"hello"}},{call},{answer}]}}"#);
+        let decoded = decode_lines(Format::OpenaiResponses.decoder(), &[&line]);
+        let tools: Vec<_> = decoded.events.iter().filter_map(|event| event.tool.as_deref()).collect();
+        assert!(decoded.faults.is_empty() && tools == [tool, tool], "{name}: {tools:?} {:?}", decoded.faults);
+    }
+}
+
 /// Repeated histories, definitions, quotations and results are no unread calls.
 #[test]
 fn calls_that_were_read_are_no_faults() {
@@ -95,6 +108,9 @@ fn call_of_home_made_shape_is_a_fault() {
         r#""tool":"pay","params":{}"#,
         r#""tool":"pay","query":"9""#,
         r#""tool_name":"pay","tool_input":{}"#,
+        r#""name":"pay","tool_input":{}"#,
+        r#""name":"pay","function_args":"{}""#,
+        r#""step":{"name":"pay","action_input":"10"}"#,
         r#""function_name":"pay","function_arguments":{}"#,
         r#""function":"pay","function_args":"{}""#,
         r#""action":"pay","action_input":{}"#,
@@ -190,6 +206,8 @@ fn names_with_arguments_that_are_no_calls() {
         r#""server":{"name":"files","command":"npx","args":["-y","files"],"arguments":["-y"]}"#.to_owned(),
         r#""llm":{"name":"gpt-4","parameters":{"temperature":0},"input":{"n":1}}"#.to_owned(),
         r#""job":{"name":"train","args":{"rate":1}}"#.to_owned(),
+        r#""foo":[{"name":"pay","description":"Pays.","tool_args":{"n":"number"}}]"#.to_owned(),
+        format!(r#""foo":[{{"name":"pay","tool_args":{schema}}}]"#),
         r#""request":{"action":"show","params":{"id":1},"controller":"home"}"#.to_owned(),
         r#""frame":{"function":"main","args":[1],"filename":"a.py"}"#.to_owned(),
         r#""rpc":{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"hello","arguments":{}}}"#.to_owned(),
@@ -244,7 +262,7 @@ fn call_in_any_notation_is_a_fault() {
         "<tool_call>\n<function=pay>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>",
         "<tool_call>pay\n<arg_key>n</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
         "<tool_call>{'arguments': {'n': 1}, 'name': 'pay'}</tool_call>",
-        "<tool_call>[{\"arguments\": {\"name\": \"x\"}, \"name\": \"pay\"}]</tool_call>",
+        "<tool_call>[{\"arguments\": {}, \"name\": \"pay\"}]</tool_call>",
         "<tool_call>{\"name\": \"pay\", \"arguments\": {\"n\"",
         "&lt;tool_call&gt;{&quot;name&quot;: &quot;pay&quot;, &quot;arguments&quot;: {}}&lt;/tool_call&gt;",
         "<tool_calls>[{\"name\": \"pay\", \"arguments\": {}}]</tool_calls>",
@@ -269,7 +287,7 @@ fn call_in_any_notation_is_a_fault() {
         "**Action:** pay\n**Action Input:** {}",
         "Action:\n```json\n{\"action\": \"pay\", \"action_input\": \"10\"}\n```",
         "Action: ```json\n[{\"tool_name\": \"pay\", \"parameters\": {}}]\n```",
-        "{\"name\": \"pay\", \"parameters\": {\"n\": 1}}",
+        "{\"name\": \"pay\", \"parameters\": {}}",
         "```json\n{\"tool\": \"pay\", \"input\": {}}\n```",
         "I pay now.\n```json\n{\"tool\": \"pay\", \"args\": {}}\n```\nWait.",
         "I pay now.\n```json\n{\"name\": \"pay\", \"arguments\": {}}\n```\n",
@@ -373,8 +391,8 @@ fn call_in_native_member_is_a_fault() {
     for members in [
         format!(r#""tool_calls":[{CALL}]"#),
         format!(r#""raw":{{"choices":[{{"message":{{"tool_calls":[{CALL}]}}}}]}}"#),
-        r#""trace":{"steps":[{"tool":"pay","args":{"amount":5}}]}"#.to_owned(),
-        r#""tool_name":"pay","tool_input":{"amount":5}"#.to_owned(),
+        r#""trace":{"steps":[{"tool":"pay","args":{}}]}"#.to_owned(),
+        r#""tool_name":"pay","tool_input":{}"#.to_owned(),
         r#""events":[{"kind":"tool_call","tool":"pay","args":{}}]"#.to_owned(),
         r#""text":"<tool_call>{\"name\":\"pay\",\"arguments\":{}}</tool_call>""#.to_owned(),
     ] {
@@ -385,6 +403,9 @@ fn call_in_native_member_is_a_fault() {
         for lines in [[call, &line], [&line, call]] {
             assert_eq!(read(&lines), (vec![], vec!["pay".to_owned()]), "{line}");
         }
+        // Another call of the tool excuses nothing.
+        let other = r#"{"session":"s","kind":"tool_call","id":"2","tool":"pay","args":{"amount":9}}"#;
+        assert_eq!(read(&[other, &line]), (vec!["decode.unread_call"], vec!["pay".to_owned()]), "{line}");
     }
     for kind in ["function_invocation", "action"] {
         let line = format!(r#"{{"session":"s","kind":"{kind}","tool":"pay","args":{{"amount":5}}}}"#);
