@@ -10,10 +10,10 @@ use super::session_key::{SESSION_KEYS, SessionKeyDecoder};
 use super::time_sorter::TimeSorter;
 use super::unread_calls::UnreadCallChecker;
 use super::{
-    Decoder, a2a, actions, adk, agentdojo, anthropic, anthropic_agents, autogen, bedrock, claude_code, codex, gemini,
-    gemini_cli, haystack, inspect, jaeger, langchain, langfuse, langsmith, mcp, openai_agents, openai_assistants,
-    openai_chat, openai_responses, openhands, openinference, otlp, pydantic_ai, semantic_kernel, smolagents, swe_agent,
-    tau_bench, toolemu, vercel, xes,
+    Decoder, a2a, actions, adk, agentdojo, anthropic, anthropic_agents, autogen, bedrock, chat, claude_code, codex,
+    gemini, gemini_cli, haystack, inspect, jaeger, langchain, langfuse, langsmith, mcp, openai_agents,
+    openai_assistants, openai_chat, openai_responses, openhands, openinference, otlp, pydantic_ai, semantic_kernel,
+    smolagents, swe_agent, tau_bench, toolemu, vercel, xes,
 };
 use lictor_event::{Kind, native};
 use lictor_json::Json;
@@ -232,7 +232,9 @@ impl Format {
     /// Whether a record is of this format, or a plain message, which formats of messages read too.
     pub(super) fn reads(self, record: &Json) -> bool {
         let is_plain = || self != Format::Native && self.takes_session_key() && openai_chat::is_conversation(record);
-        self.recognises(record) || is_plain()
+        // Where most messages are plain, those with blocks are read with them.
+        let has_blocks = || self == Format::OpenaiChat && chat::has_blocks(record);
+        self.recognises(record) || is_plain() || has_blocks()
     }
 
     /// Whether the user may name the member by which records name their session.

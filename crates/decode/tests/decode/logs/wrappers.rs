@@ -56,6 +56,26 @@ fn wrapped_native_records_are_opened() {
     assert_eq!(decode(Format::Native, &[line.to_owned()]).events[0].tool.as_deref(), Some("refund"));
 }
 
+/// Where most messages are plain, the file is read as OpenAI's, and those with blocks with it.
+#[test]
+fn wrapped_blocks_among_plain_messages_are_read() {
+    let messages = [
+        r#"{"role":"user","content":"Refund A-1"}"#,
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"refund","input":{}}]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}"#,
+        r#"{"role":"assistant","content":"Done."}"#,
+        r#"{"role":"user","content":"Thank you."}"#,
+    ];
+    let wrapped = messages.map(|message| format!(r#"{{"message":{}}}"#, quote(message)));
+    let answer = format!(r#"{{"events":[{}]}}"#, wrapped.join(","));
+    for rows in [&wrapped[..], &[answer]] {
+        let decoded = decode(detect(rows).unwrap(), rows);
+        let kinds: Vec<&str> = decoded.events.iter().map(|event| event.kind.name()).collect();
+        let wanted = ["user_message", "tool_call", "tool_result", "assistant_message", "user_message"];
+        assert!(kinds == wanted && decoded.faults.is_empty(), "{kinds:?} {:?}", decoded.faults);
+    }
+}
+
 #[test]
 fn wrapped_records_are_named_by_member() {
     let limits = InputLimits::default();
