@@ -247,6 +247,11 @@ impl Conversations {
         self.current
     }
 
+    /// Whether the log names the session of the last request.
+    pub(super) fn is_named(&self) -> bool {
+        self.all.get(self.current).is_some_and(|conversation| conversation.is_named)
+    }
+
     /// Returns to a conversation.
     pub(super) fn enter(&mut self, index: usize) {
         self.current = index;
@@ -267,7 +272,7 @@ impl Conversations {
 
     /// Returns from a named session to the conversation that the log does not name, if that is known.
     pub(super) fn leave_session(&mut self) {
-        if self.all.get(self.current).is_some_and(|conversation| conversation.is_named) {
+        if self.is_named() {
             self.current = self.unnamed.unwrap_or(self.all.len());
         }
     }

@@ -74,12 +74,21 @@ fn find_speaker(name: &str) -> Option<Kind> {
 
 impl MessageLog for LangchainLog {
     fn find_turns(value: &Json) -> Vec<Turn<'_>> {
-        let session = THREAD_PATHS.iter().find_map(|path| value.at(path)?.as_str()).map(Text::from);
-        let time = ["created_at", "ts", "checkpoint.ts"].iter().find_map(|path| value.at(path).and_then(read_time));
+        let (item, is_streamed) = match value.as_array() {
+            Some([Json::String(_), item] | [_, Json::String(_), item]) => (item, true),
+            _ => (value, false),
+        };
+        let step = find_step(item);
+        let named = step.unwrap_or(item);
+        let session = THREAD_PATHS.iter().find_map(|path| named.at(path)?.as_str()).map(Text::from);
+        let times = ["created_at", "ts", "checkpoint.ts"].iter().map(|path| named.at(path));
+        let time = times.chain([step.and(item.get("timestamp"))]).flatten().find_map(read_time);
         let mut turns = find_messages(value);
         for turn in &mut turns {
             turn.session.clone_from(&session);
             turn.time = time.or(turn.time);
+            // Checkpoints hold what the tasks, and the items of other modes of the same stream, say before them.
+            turn.is_detail = session.is_none() && (step.is_some() || is_streamed);
         }
         turns
     }
@@ -134,11 +143,21 @@ fn find_messages(value: &Json) -> Vec<Turn<'_>> {
         },
         value if is_message(value) => vec![Turn::from_message(value)],
         value if is_run_event(value) => vec![find_turn(value)],
+        value if let Some(payload) = find_step(value) => match find_messages(payload) {
+            turns if turns.is_empty() => vec![Turn::default()],
+            turns => turns,
+        },
         value => {
             let states: Vec<Turn<'_>> = STATE_PATHS.iter().filter_map(|path| find_state(value, path)).collect();
             if states.is_empty() { find_updates(value) } else { states }
         }
     }
+}
+
+/// Returns the payload of a step, as a stream for debugging has them: checkpoints, tasks and their results.
+fn find_step(value: &Json) -> Option<&Json> {
+    let is_step = matches!(value.text("type"), Some("checkpoint" | "task" | "task_result"));
+    value.get("payload").filter(|payload| is_step && value.get("step").is_some() && payload.as_object().is_some())
 }
 
 fn find_streamed<'a>(mode: &str, item: &'a Json) -> Vec<Turn<'a>> {

@@ -54,6 +54,8 @@ pub(super) struct Turn<'a> {
     pub(super) is_stream: bool,
     /// Whether the next record may bring another piece.
     pub(super) is_open: bool,
+    /// Whether it says what records of a named session say, too. It counts only where no session is named.
+    pub(super) is_detail: bool,
     pub(super) time: Option<Time>,
 }
 
@@ -127,12 +129,15 @@ impl<L: MessageLog> Decoder for MessageLogDecoder<L> {
         if turns.is_empty() {
             out.faults.push(unknown_record::describe(&record, &record.value));
         }
-        let is_lone = matches!(&turns[..], [turn] if !turn.is_history && turn.session.is_none() && !turn.is_stream);
+        let is_lone = matches!(&turns[..], [turn] if !turn.is_history && turn.session.is_none() && !turn.is_stream && !turn.is_detail);
         let session = self.lone.find_session(&record, is_lone, &mut self.conversations);
         if L::WRITES_OFFSETS {
             self.times.check(&record.value, &record);
         }
         for mut turn in turns {
+            if turn.is_detail && self.conversations.is_named() {
+                continue;
+            }
             let find = if turn.is_history { find_history_time } else { find_time };
             turn.time = turn.time.or_else(|| record.value.as_object().and_then(find));
             turn.session = turn.session.or_else(|| session.as_deref().map(Text::from));
