@@ -13,7 +13,7 @@ use crate::golden_files::{FormatFamily, golden_files};
 use crate::reader::{decode, lines, records};
 
 /// A file, how many sessions it has, how many events of each kind, and how many faults.
-const CASES: [(&str, usize, &str, usize); 70] = [
+const CASES: [(&str, usize, &str, usize); 73] = [
     ("adk/events.jsonl", 1, "assistant_message=2 tool_call=2 tool_result=2 user_message=1", 0),
     ("adk/old.evalset.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
     ("adk/old.test.json", 1, "assistant_message=2 tool_call=1 tool_result=1 user_message=2", 0),
