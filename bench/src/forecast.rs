@@ -37,7 +37,7 @@ const POLICIES: [(&str, &str); 2] = [
 /// Measures forecasts by all paths and by random paths.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let input = Input::from_bytes("log", Log::new(Annotations::Given).take(BYTES));
-    let sessions = sessions(&[input], &AuditOptions::default())?;
+    let sessions = sessions(&[input], &AuditOptions::default())?.sessions;
     let (past, future) = sessions.split_at(sessions.len() / 2);
     let mut table = Table::default();
     for (name, formula) in POLICIES {

@@ -56,7 +56,7 @@ fn judge() -> Result<Judge, Box<dyn Error>> {
 /// Returns the events of the log, in order.
 fn events(annotations: Annotations) -> Result<Vec<Event>, Box<dyn Error>> {
     let input = Input::from_bytes("log", Log::new(annotations).take(BYTES));
-    let found = sessions(&[input], &AuditOptions::default())?;
+    let found = sessions(&[input], &AuditOptions::default())?.sessions;
     let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     Ok(events)

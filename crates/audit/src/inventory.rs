@@ -1,20 +1,19 @@
 //! What is in a log, before any policy judges it: files, sessions, kinds of events, tools with what they do.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
+use lictor_decode::Fault;
 use lictor_decode::input::Input;
-use lictor_decode::{Fault, Format, LogNotes};
 use lictor_event::{Event, Kind, is_machine_turn};
 use lictor_json::{Json, Text};
 use lictor_judge::Judge;
 use lictor_logic::Time;
 use lictor_policy::effect::{Effects, each_definition, guess_from_definition, guess_from_name};
 
-use crate::batch::{self, Batches};
 use crate::coverage::SeenFacts;
+use crate::log_reading::{LogReading, read_events};
 use crate::report::FileReport;
-use crate::time_order::{TimeOrder, UnorderedSessions};
 use crate::{AuditError, AuditOptions, LogCoverage};
 
 /// The most argument names that are kept for a tool.
@@ -68,46 +67,19 @@ pub struct ToolUse {
 /// Reads the inputs once, and marks what each judge could judge of them.
 pub fn take_inventory(inputs: &[Input], options: &AuditOptions, judges: &mut [Judge]) -> Result<Inventory, AuditError> {
     let mut inventory = Inventory::default();
-    let mut sessions: HashMap<(Option<usize>, Option<Text>), TimeOrder> = HashMap::new();
-    let (mut unordered, mut notes) = (UnorderedSessions::default(), LogNotes::default());
     let mut seen: Vec<SeenFacts> = judges.iter().map(SeenFacts::new).collect();
     // Only facts matter here, so that one state serves all sessions.
     let mut states: Vec<_> = judges.iter_mut().map(Judge::start).collect();
-    let mut batches = Batches::new(inputs, options);
-    while let Some(batch) = batches.next() {
-        let (file, log, spans_files) = (batch.file(), batch.log(), batch.format() == Format::Native);
-        let mut decoded = batch.decode(options, &mut notes);
-        inventory.faults.append(&mut decoded.faults);
-        for event in &decoded.events {
-            let of_file = (!spans_files || event.session.is_none()).then_some(log);
-            let order = sessions.entry((of_file, event.session.clone())).or_default();
-            // As in an audit: the decoders of other formats watch their order themselves.
-            if let (true, None, Some(time)) = (spans_files, event.seq, event.time)
-                && order.add(time)
-            {
-                unordered.note(file, &event.source);
-            }
-            inventory.add(event);
-            for ((judge, state), seen) in judges.iter_mut().zip(&mut states).zip(&mut seen) {
-                judge.advance(state, event)?;
-                seen.note(judge, event);
-            }
+    let LogReading { files, sessions, faults } = read_events(inputs, options, |_, event| {
+        inventory.add(&event);
+        for ((judge, state), seen) in judges.iter_mut().zip(&mut states).zip(&mut seen) {
+            judge.advance(state, &event)?;
+            seen.note(judge, &event);
         }
-        batches.add_events(file, decoded.events.len() as u64);
-    }
-    let (files, mut unreadable) = batches.into_files();
-    inventory.faults.append(&mut unreadable);
-    inventory.faults.extend(unordered.into_fault().map(|(_, fault)| fault));
-    inventory.faults.append(&mut notes.into_faults());
-    if inventory.events > 0 {
-        inventory.faults.extend(batch::find_eventless(inputs, &files));
-    }
-    inventory.files = files.into_iter().flatten().collect();
-    if inventory.events == 0 {
-        return Err(AuditError::NoEvents { faults: inventory.faults, files: inventory.files });
-    }
+        Ok(())
+    })?;
+    (inventory.files, inventory.sessions, inventory.faults) = (files, sessions, faults);
     inventory.tools.retain(|_, tool| tool.calls + tool.results > 0);
-    inventory.sessions = sessions.len();
     inventory.coverage = judges.iter().zip(seen).map(|(judge, seen)| seen.into_coverage(judge, 0)).collect();
     Ok(inventory)
 }

@@ -13,6 +13,7 @@ mod deferred;
 mod guarded_log;
 mod inventory;
 mod join;
+mod log_reading;
 mod noise;
 mod options;
 mod replay;
@@ -51,7 +52,7 @@ use lictor_policy::Suppression;
 use lictor_policy::glob::Glob;
 pub use noise::{FindingNoise, TurningLabel};
 pub use options::AuditOptions;
-pub use sessions::{SessionEvents, sessions};
+pub use sessions::{LogSessions, SessionEvents, sessions};
 
 use batch::Batches;
 use closed_session::ClosedSession;

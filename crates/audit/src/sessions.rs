@@ -1,39 +1,39 @@
 //! All sessions of some inputs, with their events.
 
-use indexmap::IndexMap;
-
-use super::batch::Batches;
+use super::log_reading::{LogReading, read_events};
 use super::{AuditError, AuditOptions};
+use crate::report::FileReport;
+use lictor_decode::Fault;
 use lictor_decode::input::Input;
-use lictor_decode::{Format, LogNotes};
 use lictor_event::Event;
 use lictor_json::Text;
 
 /// A session and its events.
 pub type SessionEvents = (Text, Vec<Event>);
 
-/// Returns the sessions of the inputs, in the order in which they began. All of it is held in memory: for logs that are
-/// to be turned into something else, not for audits.
-pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<Vec<SessionEvents>, AuditError> {
-    let mut batches = Batches::new(inputs, options);
-    let mut sessions: IndexMap<(Option<usize>, Option<Text>), SessionEvents> = IndexMap::new();
-    let (mut faults, mut notes) = (Vec::new(), LogNotes::default());
-    for batch in batches.by_ref() {
-        let (log, spans_files) = (batch.log(), batch.format() == Format::Native);
-        let mut decoded = batch.decode(options, &mut notes);
-        faults.append(&mut decoded.faults);
-        for event in decoded.events {
-            let of_file = (!spans_files || event.session.is_none()).then_some(log);
+/// The sessions of some logs, and what could not be read of them.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct LogSessions {
+    /// The sessions, in the order in which they began.
+    pub sessions: Vec<SessionEvents>,
+    /// The files, with their formats.
+    pub files: Vec<FileReport>,
+    /// The places that could not be read, as an audit reports them.
+    pub faults: Vec<Fault>,
+}
+
+/// Returns the sessions of the inputs. All of it is held in memory: for logs that are to be turned into something else, not
+/// for audits.
+pub fn sessions(inputs: &[Input], options: &AuditOptions) -> Result<LogSessions, AuditError> {
+    let mut sessions: Vec<SessionEvents> = Vec::new();
+    let LogReading { files, faults, .. } = read_events(inputs, options, |number, event| {
+        if number == sessions.len() {
             let name = event.session.clone().unwrap_or_else(|| Text::new(&event.source.file));
-            let key = (of_file, event.session.clone());
-            sessions.entry(key).or_insert_with(|| (name, Vec::new())).1.push(event);
+            sessions.push((name, Vec::new()));
         }
-    }
-    let (files, mut unreadable) = batches.into_files();
-    faults.append(&mut unreadable);
-    faults.append(&mut notes.into_faults());
-    if sessions.is_empty() {
-        return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
-    }
-    Ok(sessions.into_values().collect())
+        sessions[number].1.push(event);
+        Ok(())
+    })?;
+    Ok(LogSessions { sessions, files, faults })
 }

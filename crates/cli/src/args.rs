@@ -6,6 +6,7 @@ mod guarding;
 mod labeling;
 mod learn;
 mod ledger;
+mod log_reading;
 mod serve;
 mod translating;
 mod values;
@@ -25,6 +26,7 @@ pub(crate) use crate::args::learn::{
     LearnArgs, LearnCalibrationArgs, LearnChainArgs, LearnCommand, LearnLabelsArgs, PredictArgs,
 };
 pub(crate) use crate::args::ledger::{EraseArgs, LogArgs, LogCommand, RecordFilterArgs, ReplayArgs, VerifyArgs};
+pub(crate) use crate::args::log_reading::LogReadingArgs;
 pub(crate) use crate::args::serve::{ApprovalsArgs, ServeArgs};
 pub(crate) use crate::args::translating::{ExportArgs, ImportArgs, ImportLanguage, Language};
 pub(crate) use crate::args::values::requested_list;
@@ -237,7 +239,7 @@ pub(crate) struct CheckArgs {
 
     /// Exit with 2 if more than this share of the logs of a policy could not be read, in percent; one call that could not
     /// be read counts as all
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_percent)]
     pub(crate) max_faults: f64,
 
     /// Output format
@@ -448,13 +450,8 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<String>,
 
-    /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
-    pub(crate) input_format: Option<String>,
-
-    /// Member by which records name their session, instead of the usual ones
-    #[arg(long, value_name = "PATH")]
-    pub(crate) session_key: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: LogReadingArgs,
 
     /// Join events of other systems, such as approvals and consents, to the sessions they belong to
     #[arg(long, value_name = "FILE")]
@@ -463,11 +460,6 @@ pub(crate) struct DiffArgs {
     /// File with answers of labelers, written by `lictor audit --answers`; no labeler is asked
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
-
-    /// Exit with 2 if more than this share of the log could not be read, in percent; one call that could not be read
-    /// counts as all
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
-    pub(crate) max_faults: f64,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Document::Text)]

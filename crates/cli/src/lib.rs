@@ -12,6 +12,8 @@ mod formulas;
 mod judge;
 mod labelers;
 mod ledger_log;
+mod log_faults;
+mod log_sessions;
 mod policies;
 mod render;
 mod subject_names;

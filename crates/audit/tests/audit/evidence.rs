@@ -202,7 +202,7 @@ properties:
 fn guard_owes_nothing_without_evidence_in_session() {
     let event = |line: &str| -> Event {
         let inputs = [Input::from_bytes("log.jsonl", line.as_bytes().to_vec())];
-        lictor_audit::sessions(&inputs, &AuditOptions::default()).unwrap().remove(0).1.remove(0)
+        lictor_audit::sessions(&inputs, &AuditOptions::default()).unwrap().sessions.remove(0).1.remove(0)
     };
     let (plain, labeled, user) = (
         event(r#"{"session":"s","kind":"tool_call","id":"1","tool":"look"}"#),

@@ -37,7 +37,7 @@ fn usual_guard() -> Guard {
 
 fn events(lines: &str) -> Vec<Event> {
     let input = Input::from_bytes("log", lines.to_owned().into_bytes());
-    let found = sessions(&[input], &AuditOptions::default().format(Some(Format::Native))).unwrap();
+    let found = sessions(&[input], &AuditOptions::default().format(Some(Format::Native))).unwrap().sessions;
     let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     events

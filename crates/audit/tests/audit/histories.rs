@@ -86,7 +86,7 @@ fn line(place: usize, step: &Step) -> String {
 
 fn events(lines: &[String]) -> Vec<Event> {
     let input = Input::from_bytes("log", lines.join("\n").into_bytes());
-    let sessions = lictor_audit::sessions(&[input], &AuditOptions::default()).unwrap();
+    let sessions = lictor_audit::sessions(&[input], &AuditOptions::default()).unwrap().sessions;
     let mut events: Vec<Event> = sessions.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     events

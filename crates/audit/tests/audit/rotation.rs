@@ -89,7 +89,7 @@ fn sessions_of_unrelated_files_stay_apart() {
 #[test]
 fn rotated_log_is_one_session_for_translation() {
     let files = [("a.jsonl.1", vec![row("s", "call_1", "look")]), ("a.jsonl", vec![row("s", "call_2", "refund")])];
-    let found = with_files(&files, |inputs| sessions(inputs, &AuditOptions::default()).unwrap());
+    let found = with_files(&files, |inputs| sessions(inputs, &AuditOptions::default()).unwrap().sessions);
     assert_eq!(found.iter().map(|(name, events)| (name.as_str(), events.len())).collect::<Vec<_>>(), [("s", 2)]);
 }
 
@@ -109,7 +109,7 @@ fn batch_answers_continue_their_requests() {
         ("answers.jsonl", vec![answer("r2", "look"), answer("r1", "refund")]),
         ("requests.jsonl", vec![ask("r1"), ask("r2")]),
     ];
-    let found = with_files(&files, |inputs| sessions(inputs, &AuditOptions::default()).unwrap());
+    let found = with_files(&files, |inputs| sessions(inputs, &AuditOptions::default()).unwrap().sessions);
     let kinds = |(name, events): &(_, Vec<lictor_event::Event>)| {
         format!("{name} {}", events.iter().map(|event| event.kind.to_string()).collect::<Vec<_>>().join(" "))
     };

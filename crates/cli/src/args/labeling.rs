@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::values::FormatNameParser;
+use super::log_reading::LogReadingArgs;
 
 /// Where answers come from.
 #[derive(Debug, ClapArgs)]
@@ -44,11 +44,6 @@ pub(crate) struct LabelArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
-    pub(crate) input_format: Option<String>,
-
-    /// Member by which records name their session, instead of the usual ones
-    #[arg(long, value_name = "PATH")]
-    pub(crate) session_key: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: LogReadingArgs,
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
 
-use super::values::{FormatNameParser, parse_held_out};
+use super::log_reading::LogReadingArgs;
+use super::values::parse_held_out;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LearnArgs {
@@ -90,9 +91,8 @@ pub(crate) struct LearnLabelsArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 25.0, value_parser = parse_held_out)]
     pub(crate) held_out: f64,
 
-    /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
-    pub(crate) input_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: LogReadingArgs,
 }
 
 const CHAIN_EXAMPLES: &str = "\
@@ -100,7 +100,7 @@ Examples:
   lictor learn chain logs/ --policy agent-safety -o chain.json
   lictor predict new-logs/ --policy agent-safety --chain chain.json
 
-Exit code: 0 the chain was written, 2 it could not be learnt";
+Exit code: 0 the chain was written, 2 it could not be learnt, or too much of the logs could not be read";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CHAIN_EXAMPLES)]
@@ -117,9 +117,8 @@ pub(crate) struct LearnChainArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
-    pub(crate) input_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: LogReadingArgs,
 }
 
 const PREDICT_EXAMPLES: &str = "\
@@ -129,7 +128,7 @@ Examples:
   lictor predict open.jsonl --policy shop.yaml --chain chain.json --now
   lictor predict logs/ --policy shop.yaml --chain chain.json --pattern 'eventually (violated(\"a\") and next eventually violated(\"a\"))'
 
-Exit code: 0 forecasts were made, 2 they could not be made";
+Exit code: 0 forecasts were made, 2 they could not be made, or too much of the logs could not be read";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -166,7 +165,6 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with = "now")]
     pub(crate) plots: Option<PathBuf>,
 
-    /// Format of the logs, instead of detecting it
-    #[arg(long, value_name = "NAME", value_parser = FormatNameParser)]
-    pub(crate) input_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: LogReadingArgs,
 }

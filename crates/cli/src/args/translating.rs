@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use super::values::FormatNameParser;
+use super::log_reading::LogReadingArgs;
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
@@ -27,9 +27,8 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
 
-    /// Format of the traces, instead of detecting it
-    #[arg(long, value_name = "FORMAT", value_parser = FormatNameParser)]
-    pub(crate) input_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: LogReadingArgs,
 
     /// Output folder; created if missing
     #[arg(short, long, value_name = "FOLDER", default_value = "export")]

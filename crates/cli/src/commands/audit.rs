@@ -1,6 +1,5 @@
 //! `lictor audit`: judges logs by a policy and reports the findings.
 
-mod faults;
 mod history;
 mod output;
 mod progress;
@@ -32,12 +31,11 @@ use crate::complaint;
 use crate::exit::Outcome;
 use crate::labelers;
 use crate::ledger_log::{self, FoundLogs};
+use crate::log_faults::{LogResult, complain_without_events, has_too_many_faults, warn_if_too_many};
 use crate::policies;
 use crate::render::paint::Paint;
 
 use split_sessions::describe_split_sessions;
-
-pub(crate) use faults::{complain, complain_without_events, has_too_many_faults, warn_if_too_many};
 
 /// Judges the logs. The report names the command by its `arguments`, the first of which is the program.
 pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write) -> anyhow::Result<Outcome> {
@@ -102,7 +100,7 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
         None => write(&report, args, out, Paint::for_stdout().is_on())?,
     }
     if !args.strict {
-        warn_if_too_many(&report, args.max_faults);
+        warn_if_too_many(&report.files, &report.faults, args.max_faults, LogResult::Judgement);
     }
     if let Some(path) = &args.history {
         if report.gaps().any(|(_, gap)| gap.cause == GapCause::Missing) {
@@ -313,7 +311,7 @@ fn outcome(report: &Report, args: &AuditArgs) -> Outcome {
         finding.suppressed.is_none() && property.mode == Mode::Enforce && counts(property.severity)
     });
     let mut outcome = if is_found { Outcome::Findings } else { Outcome::Compliant };
-    if has_too_many_faults(report, if args.strict { 0.0 } else { args.max_faults }) {
+    if has_too_many_faults(&report.files, &report.faults, if args.strict { 0.0 } else { args.max_faults }) {
         outcome = outcome.max(Outcome::Unjudged);
     }
     let is_doubtful = report.sessions.iter().any(|session| is_open(session) || is_torn(session));

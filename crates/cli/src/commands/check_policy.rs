@@ -10,10 +10,11 @@ use lictor::report::escape_hidden;
 use lictor_label::open::{OpenOptions, open_labelers};
 
 use crate::args::CheckArgs;
-use crate::commands::audit::{complain, complain_without_events, has_too_many_faults, today, warn_if_too_many};
+use crate::commands::audit::today;
 use crate::commands::serve;
 use crate::exit::Outcome;
 use crate::ledger_log;
+use crate::log_faults::{LogResult, complain, complain_without_events, has_too_many_faults, warn_if_too_many};
 use crate::policies::{self, UnusablePolicy};
 
 /// Whether an argument of `lictor check` names a policy rather than being a formula.
@@ -69,8 +70,8 @@ pub(crate) fn run(name: &str, logs: &[String], args: &CheckArgs, out: &mut dyn W
         let inputs = ledger_log::find_inputs(logs, options.input_limits())?;
         let report = audit(&mut judge, &inputs, &options, &()).inspect_err(complain_without_events)?;
         complain(&report.faults);
-        warn_if_too_many(&report, args.max_faults);
-        is_unread = has_too_many_faults(&report, args.max_faults);
+        warn_if_too_many(&report.files, &report.faults, args.max_faults, LogResult::Judgement);
+        is_unread = has_too_many_faults(&report.files, &report.faults, args.max_faults);
         for gap in &report.coverage.gaps {
             writeln!(out, "{}\n", escape_hidden(&describe_gap(gap)))?;
         }

@@ -12,23 +12,21 @@ use lictor::judge::Judge;
 use lictor::report::{Report, escape_hidden};
 
 use crate::args::{DiffArgs, Document};
-use crate::commands::audit::{
-    complain, complain_without_events, find_joined, format, has_too_many_faults, note_unused_key, today,
-    warn_if_too_many,
-};
+use crate::commands::audit::{find_joined, format, note_unused_key, today};
 use crate::exit::Outcome;
 use crate::ledger_log::{self, FoundLogs};
+use crate::log_faults::{LogResult, complain, complain_without_events, has_too_many_faults, warn_if_too_many};
 use crate::render::paint::Paint;
 use crate::{complaint, labelers, policies};
 
 /// Audits the logs by both policies and reports the difference.
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let format = args.input_format.as_deref().map(format).transpose()?;
+    let format = args.reading.input_format.as_deref().map(format).transpose()?;
     let options = AuditOptions::default()
         .format(format)
         .today(Some(today()))
         .join(find_joined(&args.join)?)
-        .session_key(args.session_key.as_deref().map(Into::into));
+        .session_key(args.reading.session_key.as_deref().map(Into::into));
     // Standard input can be read only once, so both audits share the inputs.
     let FoundLogs { inputs, guarded } = ledger_log::find_logs(&args.traces, options.input_limits())?;
     let options = options.guarded(guarded);
@@ -36,15 +34,15 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> anyhow::Result<Outcom
     let (old, new) = (judged(&args.old, &inputs, &options, answers)?, judged(&args.new, &inputs, &options, answers)?);
     // Both audits read the same logs, so that their faults are the same.
     complain(&new.faults);
-    warn_if_too_many(&new, args.max_faults);
-    note_unused_key(args.session_key.as_deref(), &new.files);
+    warn_if_too_many(&new.files, &new.faults, args.reading.max_faults, LogResult::Judgement);
+    note_unused_key(args.reading.session_key.as_deref(), &new.files);
     let comparison = AuditComparison::new(&old, &new);
     match args.format {
         Document::Text => text(&comparison, &old, &new, args, out)?,
         Document::Json => json(&comparison, args, out)?,
     }
     let outcome = if comparison.is_equal() { Outcome::Compliant } else { Outcome::Findings };
-    Ok(if has_too_many_faults(&new, args.max_faults) { Outcome::Unjudged } else { outcome })
+    Ok(if has_too_many_faults(&new.files, &new.faults, args.reading.max_faults) { Outcome::Unjudged } else { outcome })
 }
 
 /// Audits the logs by a policy. No labeler is asked, so that a comparison costs nothing: the answers in the logs and in

@@ -4,38 +4,35 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Context;
-use lictor::audit::{AuditOptions, sessions};
-use lictor::input;
 use lictor::judge::Judge;
 use lictor_translate::export::{ExportedPolicy, FactTrace, dogwood, fact_traces, mfotl, rego};
 
 use crate::args::{ExportArgs, Language};
-use crate::commands::audit::format;
 use crate::complaint;
 use crate::exit::Outcome;
+use crate::log_sessions::read_sessions;
 use crate::policies;
 
 /// Writes the files and reports what is left out.
 pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let policy = policies::load(args.policy.as_deref(), &args.only)?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
-    let traces = traces(args, &mut judge)?;
+    let (traces, reading) = read_traces(args, &mut judge)?;
     let exported = match args.language {
         Language::Dogwood => dogwood::policy(&policy, &traces),
         Language::Mfotl => mfotl::policy(&policy, &traces),
         Language::Rego => rego::policy(&policy, &traces),
     };
-    write(args, exported, out)
+    write(args, exported, out)?;
+    Ok(reading)
 }
 
-fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>> {
+/// Returns the facts of the traces with the outcome of reading them.
+fn read_traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<(Vec<FactTrace>, Outcome)> {
     if args.traces.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Outcome::Compliant));
     }
-    let format = args.input_format.as_deref().map(format).transpose()?;
-    let options = AuditOptions::default().format(format);
-    let inputs = input::find(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options)?;
+    let (sessions, reading) = read_sessions(&args.traces, &args.reading)?;
     let traces = fact_traces(judge, sessions.iter().map(|(name, events)| (name.clone(), &events[..])));
     for trace in traces.iter().filter(|trace| trace.unknown > 0) {
         complaint::note(&format!(
@@ -43,10 +40,10 @@ fn traces(args: &ExportArgs, judge: &mut Judge) -> anyhow::Result<Vec<FactTrace>
             trace.session, trace.unknown
         ));
     }
-    Ok(traces)
+    Ok((traces, reading))
 }
 
-fn write(args: &ExportArgs, exported: ExportedPolicy, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn write(args: &ExportArgs, exported: ExportedPolicy, out: &mut dyn Write) -> anyhow::Result<()> {
     let folder = &args.output;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut names = HashSet::new();
@@ -65,5 +62,5 @@ fn write(args: &ExportArgs, exported: ExportedPolicy, out: &mut dyn Write) -> an
     for left_out in &exported.left_out {
         complaint::note(&format!("left out: {left_out}"));
     }
-    Ok(Outcome::Compliant)
+    Ok(())
 }

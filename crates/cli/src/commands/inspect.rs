@@ -13,6 +13,7 @@ use crate::args::{Document, InspectArgs};
 use crate::commands::audit;
 use crate::exit::Outcome;
 use crate::ledger_log;
+use crate::log_faults::{complain, complain_without_events};
 use crate::policies;
 use crate::render::paint::Paint;
 
@@ -66,8 +67,8 @@ pub(crate) fn inspect(
         packs.push((pack.name.to_string(), policy.properties.len()));
         judges.push(Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?);
     }
-    let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(audit::complain_without_events)?;
-    audit::complain(&inventory.faults);
+    let inventory = take_inventory(&inputs, &options, &mut judges).inspect_err(complain_without_events)?;
+    complain(&inventory.faults);
     audit::note_unused_key(session_key, &inventory.files);
     Ok(InspectedLog { inventory, packs })
 }

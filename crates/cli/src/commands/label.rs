@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, ensure};
-use lictor::audit::{AuditOptions, sessions};
 use lictor::event::labeler::Question;
 use lictor::event::{Answer, AnswerValue, Event};
 use lictor::judge::Judge;
@@ -16,10 +15,10 @@ use lictor::policy::LabelerSource;
 use lictor_label::logged::{find_version, leave_out_foreign};
 
 use crate::args::{AnswerArgs, LabelArgs};
-use crate::commands::audit;
 use crate::exit::Outcome;
 use crate::labelers;
-use crate::{complaint, ledger_log, policies};
+use crate::log_sessions::read_sessions;
+use crate::{complaint, policies};
 
 /// How often each fact was answered yes, no, unclear, and not at all.
 type AnswerCounts = BTreeMap<String, [usize; 4]>;
@@ -34,11 +33,7 @@ pub(crate) fn run(args: &LabelArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     );
     let opened = labelers::open_for_logs(&AnswerArgs { answers: args.answers.clone(), no_ask: false }, &policy)?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
-    let options = AuditOptions::default()
-        .format(args.input_format.as_deref().map(audit::format).transpose()?)
-        .session_key(args.session_key.as_deref().map(Into::into));
-    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options).inspect_err(audit::complain_without_events)?;
+    let (sessions, reading) = read_sessions(&args.traces, &args.reading)?;
     let mut output = match &args.output {
         Some(path) => {
             // A log that is read must not be the one that is written.
@@ -96,7 +91,7 @@ pub(crate) fn run(args: &LabelArgs, out: &mut dyn Write) -> anyhow::Result<Outco
     if failed > 0 {
         complaint::warn(&format!("{failed} of {all} questions stayed without an answer"));
     }
-    Ok(if failed == 0 { Outcome::Compliant } else { Outcome::Unjudged })
+    Ok(if failed == 0 { reading } else { Outcome::Unjudged })
 }
 
 fn count_answer(counts: &mut AnswerCounts, answer: &Answer) {

@@ -3,20 +3,16 @@
 use std::io::Write;
 
 use anyhow::Context;
-use lictor::audit::{AuditOptions, sessions};
 use lictor::judge::Judge;
 
 use crate::args::LearnChainArgs;
-use crate::commands::audit::{complain_without_events, format};
 use crate::exit::Outcome;
-use crate::ledger_log;
+use crate::log_sessions::read_sessions;
 use crate::policies;
 
 /// Learns a chain and writes it to a file.
 pub(crate) fn run(args: &LearnChainArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
-    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options).inspect_err(complain_without_events)?;
+    let (sessions, reading) = read_sessions(&args.traces, &args.reading)?;
     let policy = policies::load(Some(&args.policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     let chain = judge.learn_chain(sessions.iter().map(|(_, events)| &events[..]))?;
@@ -33,5 +29,5 @@ pub(crate) fn run(args: &LearnChainArgs, out: &mut dyn Write) -> anyhow::Result<
         plural(chain.order(), "event", "events"),
     )?;
     writeln!(out, "hash {}", chain.hash())?;
-    Ok(Outcome::Compliant)
+    Ok(reading)
 }

@@ -4,23 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AuditOptions, sessions};
 use lictor::event::{AnswerValue, Event};
 use lictor::json::Text;
 use lictor_label::learnt::{FactEvaluation, LabelExample, LabelModel, LearnOptions, collect_text, evaluate_held_out};
 
 use crate::args::LearnLabelsArgs;
-use crate::commands::audit::{complain_without_events, format};
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::ledger_log;
+use crate::log_sessions::read_sessions;
 use crate::policies;
 
 /// Fits a labeler, and prints how well it tells the facts of sessions that were held out.
 pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
-    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options).inspect_err(complain_without_events)?;
+    let (sessions, reading) = read_sessions(&args.traces, &args.reading)?;
     let facts = choose_facts(args, &sessions)?;
     let examples = collect_examples(&sessions, &facts);
     let stem = args.output.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -42,7 +38,7 @@ pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result
     let facts = model.facts().count();
     let noun = if facts == 1 { "fact" } else { "facts" };
     writeln!(out, "wrote {}: {facts} {noun}, learnt from {} events", path.display(), examples.len())?;
-    Ok(Outcome::Compliant)
+    Ok(reading)
 }
 
 /// Returns the facts that an event names, with whether they hold; nothing if it says both or is unclear.

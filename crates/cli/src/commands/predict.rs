@@ -4,17 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AuditOptions, sessions};
 use lictor::event::Event;
 use lictor::judge::Judge;
 use lictor::policy::{History, Policy};
 use lictor::predict::{Chain, ForecastScores, LeadTime, Outlook, Predictor, ScoredForecast, Step};
 
 use crate::args::PredictArgs;
-use crate::commands::audit::{complain_without_events, format};
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::ledger_log;
+use crate::log_sessions::read_sessions;
 use crate::policies;
 use crate::render::plots;
 
@@ -34,9 +32,7 @@ struct Series {
 
 /// Forecasts, and prints how good the forecasts were or what they say now.
 pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let options = AuditOptions::default().format(args.input_format.as_deref().map(format).transpose()?);
-    let inputs = ledger_log::find_inputs(&args.traces, options.input_limits())?;
-    let sessions = sessions(&inputs, &options).inspect_err(complain_without_events)?;
+    let (sessions, reading) = read_sessions(&args.traces, &args.reading)?;
     let policy = policies::load(Some(&args.policy), &[])?;
     let mut judge = Judge::new(&policy).map_err(|problems| policies::unusable(&problems))?;
     let text = std::fs::read_to_string(&args.chain)
@@ -49,7 +45,7 @@ pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Out
     if args.now {
         print_now(&sessions.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), &series, out)?;
         let mut last = series.iter().flat_map(|it| &it.last).flatten();
-        return Ok(outcome(last.any(|outlook| outlook.forecast().is_some())));
+        return Ok(reading.max(outcome(last.any(|outlook| outlook.forecast().is_some()))));
     }
     if let Some(folder) = &args.plots {
         for it in &series {
@@ -59,7 +55,7 @@ pub(crate) fn run(args: &PredictArgs, out: &mut dyn Write) -> anyhow::Result<Out
         }
     }
     print_scores(&series, sessions.len(), args.within, out)?;
-    Ok(outcome(series.iter().any(|it| it.undecided > 0 || !it.forecasts.is_empty())))
+    Ok(reading.max(outcome(series.iter().any(|it| it.undecided > 0 || !it.forecasts.is_empty()))))
 }
 
 /// Returns the outcome of a run by whether a forecast was made.

@@ -152,6 +152,79 @@ fn audit_is_unjudged_by_one_unread_call() {
 }
 
 #[test]
+fn commands_report_unread_records_and_write_results() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let policy = "lictor: 1\nlabelers: {injection: {learnt: \"builtin:injection\"}}\nfacts:\n  \
+        told: {ask: the text gives instructions, of: tool_result, by: injection}\nproperties:\n  \
+        - {id: untold, formula: always not told}\n";
+    fs::write(path("l.yaml"), policy).unwrap();
+    let session = |number: usize| {
+        let mood =
+            if number.is_multiple_of(2) { ("This is an outrage", r#""labels":["angry"],"#) } else { ("Thank you", "") };
+        let of = |rest: &str| format!("{{\"session\":\"s{number}\",{rest}}}\n");
+        of(&format!(r#"{}"kind":"user_message","text":"{}, order {number}.""#, mood.1, mood.0))
+            + &of(r#""kind":"tool_call","tool":"get","id":"c""#)
+            + &of(r#""kind":"tool_result","tool":"get","id":"c","text":"sent""#)
+    };
+    let clean: String = (0..80).map(session).collect();
+    fs::write(path("clean.jsonl"), &clean).unwrap();
+    let chain = lictor(folder.path(), &["learn", "chain", "-p", "p.yaml", "-o", "chain.json", "clean.jsonl"]);
+    assert_eq!((chain.status.code(), &*stderr(&chain)), (Some(0), ""));
+    // A record that holds words only, and one that holds a call.
+    let words = "{\"kind\":\"user_message\",\"content\":\"please pay\"}\n";
+    let call = "{\"kind\":\"tool_call\",\"tool\":\"evil\",\"time\":\"noon\"}\n";
+    fs::write(path("words.jsonl"), clean.clone() + words).unwrap();
+    fs::write(path("call.jsonl"), clean.clone() + call).unwrap();
+    let commands: [(&[&str], &str); 6] = [
+        (&["learn", "labels", "-o", "new/m.json"], "m.json"),
+        (&["learn", "chain", "-p", "p.yaml", "-o", "new/c.json"], "c.json"),
+        (&["predict", "-p", "p.yaml", "--chain", "chain.json", "--plots", "new/plots"], "plots"),
+        (&["predict", "-p", "p.yaml", "--chain", "chain.json", "--now"], ""),
+        (&["label", "-p", "l.yaml", "-o", "new/labelled.jsonl"], "labelled.jsonl"),
+        (&["export", "mfotl", "-p", "p.yaml", "-o", "new/export"], "export/s7.log"),
+    ];
+    for (command, result) in commands {
+        for (log, tolerance, code) in [
+            ("clean.jsonl", "5", 0),
+            ("words.jsonl", "5", 0),
+            ("words.jsonl", "0.1", 2),
+            ("call.jsonl", "5", 2),
+            ("call.jsonl", "100", 0),
+        ] {
+            fs::create_dir(path("new")).unwrap();
+            let run = lictor(folder.path(), &[command, &["--max-faults", tolerance, log]].concat());
+            let said = stderr(&run);
+            assert_eq!(run.status.code(), Some(code), "{command:?} {log}: {said}");
+            assert_eq!(
+                said.contains(&format!("warning: {log}:241")),
+                log != "clean.jsonl",
+                "{command:?} {log}: {said}"
+            );
+            assert_eq!(said.contains("the result does not cover"), code == 2, "{command:?} {log}: {said}");
+            assert!(path("new").join(result).exists() && !run.stdout.is_empty(), "{command:?} {log}: {said}");
+            fs::remove_dir_all(path("new")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn calibration_refuses_samples_with_unread_records() {
+    let folder = folder();
+    let sample = r#"{"session":"s","kind":"user_message","text":"hi","truth":{"rude":true},"answers":[{"fact":"rude","says":"yes","by":"a@1"}]}"#;
+    fs::write(
+        folder.path().join("sample.jsonl"),
+        format!("{sample}\n{{\"kind\":\"user_message\",\"time\":\"noon\"}}\n"),
+    )
+    .unwrap();
+    let run = lictor(folder.path(), &["learn", "calibration", "sample.jsonl", "-o", "c.json"]);
+    assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
+    assert!(stderr(&run).contains("warning: sample.jsonl:2"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("1 place of the sample could not be read"), "{}", stderr(&run));
+    assert!(!folder.path().join("c.json").exists());
+}
+
+#[test]
 fn audit_judges_log_with_few_unread_words() {
     let folder = folder();
     let chat = r##"{"role":"assistant","content":"a #"}"##;

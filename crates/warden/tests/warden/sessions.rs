@@ -51,7 +51,7 @@ fn ledger(folder: &std::path::Path) -> Ledger {
 
 fn events(lines: &str) -> Vec<Event> {
     let input = Input::from_bytes("log", lines.to_owned().into_bytes());
-    let found = sessions(&[input], &AuditOptions::default()).unwrap();
+    let found = sessions(&[input], &AuditOptions::default()).unwrap().sessions;
     let mut events: Vec<Event> = found.into_iter().flat_map(|(_, events)| events).collect();
     events.sort_by_key(|event| event.source.line);
     events
