@@ -19,6 +19,7 @@ mod options;
 mod replay;
 pub mod report;
 mod sayings_spool;
+mod session_key;
 mod session_records;
 mod sessions;
 mod shard;
@@ -45,6 +46,7 @@ use join::JoinEntries;
 pub use join::{JoinReport, UnmatchedEntry};
 use lictor_decode::Fault;
 use lictor_decode::input::{Input, InputError};
+use lictor_json::Text;
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::SessionError;
@@ -81,6 +83,13 @@ pub enum AuditError {
     Session(SessionError),
     /// The entries of other systems cannot be joined, and why.
     Join(String),
+    /// No record has the member that should name its session.
+    SessionKey {
+        /// The path of the member.
+        key: Text,
+        /// The paths of the members that may tell sessions.
+        members: Vec<Text>,
+    },
 }
 
 impl fmt::Display for AuditError {
@@ -98,6 +107,15 @@ impl fmt::Display for AuditError {
             AuditError::Threads(message) => write!(f, "cannot start threads: {message}"),
             AuditError::Session(error) => error.fmt(f),
             AuditError::Join(message) => f.write_str(message),
+            AuditError::SessionKey { key, members } => {
+                write!(f, "no record of the logs has a member `{key}` that could name its session\nhint: ")?;
+                match &members[..] {
+                    [] => f.write_str(
+                        "no other member reads like the name of a session; without a name, each file is one",
+                    ),
+                    members => write!(f, "members that may tell sessions are `{}`", members.join("`, `")),
+                }
+            }
         }
     }
 }
@@ -108,7 +126,10 @@ impl std::error::Error for AuditError {
         match self {
             AuditError::Input(error) => error.source(),
             AuditError::Session(error) => error.source(),
-            AuditError::NoEvents { .. } | AuditError::Threads(_) | AuditError::Join(_) => None,
+            AuditError::NoEvents { .. }
+            | AuditError::Threads(_)
+            | AuditError::Join(_)
+            | AuditError::SessionKey { .. } => None,
         }
     }
 }
@@ -165,6 +186,7 @@ fn run(
     progress: &dyn Progress,
     threads: usize,
 ) -> Result<Report, AuditError> {
+    session_key::check_session_key(inputs, options)?;
     let (entries, mut join_faults) = join::read_entries(&options.join, &options.limits)?;
     let joins = Arc::new(JoinEntries::new(entries, options.join.len()));
     let mut pass = judge_sessions(judge, inputs, options, &joins, progress, threads)?;

@@ -5,6 +5,7 @@
 use indexmap::IndexMap;
 
 use super::batch::{self, Batches};
+use super::session_key::check_session_key;
 use super::time_order::{TimeOrder, UnorderedSessions};
 use super::{AuditError, AuditOptions};
 use crate::report::FileReport;
@@ -25,12 +26,13 @@ pub(super) struct LogReading {
 }
 
 /// Passes each event to `add`, with the number of its session among those that began before. Logs without any event are an
-/// error.
+/// error, and so is a session key that no record has.
 pub(super) fn read_events(
     inputs: &[Input],
     options: &AuditOptions,
     mut add: impl FnMut(usize, Event) -> Result<(), AuditError>,
 ) -> Result<LogReading, AuditError> {
+    check_session_key(inputs, options)?;
     let mut batches = Batches::new(inputs, options);
     let mut sessions: IndexMap<(Option<usize>, Option<Text>), TimeOrder> = IndexMap::new();
     let mut placed: Vec<(usize, Fault)> = Vec::new();

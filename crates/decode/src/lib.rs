@@ -61,6 +61,7 @@ mod reversed_logs;
 mod said_calls;
 mod semantic_kernel;
 mod session_key;
+mod session_members;
 mod sliding_windows;
 mod smolagents;
 mod spans;
@@ -77,5 +78,6 @@ mod xes;
 
 pub use format::{Format, Framing};
 pub use mcp::{McpExchange, Side};
+pub use session_members::SessionMembers;
 
 pub use lictor_event::record::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};

@@ -80,15 +80,10 @@ impl RecordOpener {
 
 impl Decoder for RecordOpener {
     fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
-        let mut value = std::mem::replace(&mut record.value, Json::Null);
-        parse_lists(&mut value);
-        let is_known = |value: &Json| self.format.reads(value);
-        if let Some((_, opened)) = open_record(&value, &is_known) {
-            return self.decode_value(opened, record, out);
-        }
-        match open_events(&value, &is_known) {
-            Some(opened) => opened.into_iter().for_each(|value| self.decode_value(value, record.clone(), out)),
-            None => self.decode_value(value, record, out),
+        let value = std::mem::replace(&mut record.value, Json::Null);
+        match open_value(value, self.format) {
+            OpenedValue::One(value) => self.decode_value(value, record, out),
+            OpenedValue::List(list) => list.into_iter().for_each(|value| self.decode_value(value, record.clone(), out)),
         }
     }
 
@@ -106,6 +101,27 @@ impl Decoder for RecordOpener {
 
     fn finish(&mut self, out: &mut DecodedEvents) {
         self.inner.finish(out);
+    }
+}
+
+/// The records within a value.
+pub(super) enum OpenedValue {
+    /// The value itself, or the record that it holds.
+    One(Json),
+    /// A list of records.
+    List(Vec<Json>),
+}
+
+/// Returns the records of a format within a value.
+pub(super) fn open_value(mut value: Json, format: Format) -> OpenedValue {
+    parse_lists(&mut value);
+    let is_known = |value: &Json| format.reads(value);
+    if let Some((_, opened)) = open_record(&value, &is_known) {
+        return OpenedValue::One(opened);
+    }
+    match open_events(&value, &is_known) {
+        Some(opened) => OpenedValue::List(opened),
+        None => OpenedValue::One(value),
     }
 }
 

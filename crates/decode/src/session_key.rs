@@ -35,6 +35,11 @@ pub(super) fn find_session(record: &Json) -> Option<Cow<'_, str>> {
     std::iter::once(record).chain(within).find_map(find_member)
 }
 
+/// Returns the session that a record names by the member at a path, which may also be a name with dots.
+pub(super) fn find_named<'r>(record: &'r Json, path: &str) -> Option<Cow<'r, str>> {
+    record.get(path).or_else(|| record.at(path)).and_then(name_of)
+}
+
 fn find_member(object: &Json) -> Option<Cow<'_, str>> {
     let usual = SESSION_KEYS.iter().find_map(|key| name_of(object.get(key)?));
     let otherwise =
@@ -69,7 +74,7 @@ impl SessionKeyDecoder {
 
 impl Decoder for SessionKeyDecoder {
     fn record(&mut self, mut record: LogRecord, out: &mut DecodedEvents) {
-        let named = record.value.get(&self.key).or_else(|| record.value.at(&self.key)).and_then(name_of);
+        let named = find_named(&record.value, &self.key);
         match (named.map(Cow::into_owned), &mut record.value) {
             (Some(name), Json::Object(object)) => object.insert(self.target, Text::from(name)),
             _ => match &mut self.without {

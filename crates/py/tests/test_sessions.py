@@ -188,8 +188,10 @@ def test_audit_session_key_names_the_session(shop: Policy) -> None:
     report = audit(messages, shop, session_key="meta.room")
     assert {session["name"]: session["steps"] for session in report.sessions} == {"1": 1, "2": 1}
     assert [finding.session for finding in report.findings] == ["2"]
-    other = audit(messages, shop, session_key="meta.none")
-    assert [fault["code"] for fault in other.faults] == ["decode.no_session"]
+    with pytest.raises(AuditError, match="member `meta.none`[^`]*`meta.room`"):
+        audit(messages, shop, session_key="meta.none")
+    unnamed = audit([*messages, {"role": "user", "content": "Hello"}], shop, session_key="meta.room")
+    assert [fault["code"] for fault in unnamed.faults] == ["decode.no_session"]
 
 
 def test_audit_report_names_policy_fingerprint(shop: Policy) -> None:

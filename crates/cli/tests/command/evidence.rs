@@ -209,6 +209,42 @@ fn commands_report_unread_records_and_write_results() {
 }
 
 #[test]
+fn session_key_of_no_record_is_refused() {
+    let folder = folder();
+    let record = |chat: u32| {
+        format!(
+            "{{\"role\":\"user\",\"content\":\"hi\",\"meta\":{{\"chatId\":\"{chat}\"}},\"ticket\":\"t{chat}\",\"lang\":\"en\"}}\n"
+        )
+    };
+    let chat = record(1) + "{\"role\":\"assistant\",\"content\":\"hello\"}\n" + &record(2);
+    fs::write(folder.path().join("chat.jsonl"), &chat).unwrap();
+    let commands: [&[&str]; 5] = [
+        &["audit", "-q", "-p", "p.yaml"],
+        &["diff", "p.yaml", "p.yaml"],
+        &["inspect"],
+        &["learn", "chain", "-p", "p.yaml", "-o", "chain.json"],
+        &["export", "mfotl", "-p", "p.yaml"],
+    ];
+    for command in commands {
+        for (key, is_known) in [("room", false), ("meta.chat", false), ("meta.chatId", true), ("ticket", true)] {
+            let run = lictor(folder.path(), &[command, &["--session-key", key, "chat.jsonl"]].concat());
+            let said = stderr(&run);
+            let is_refused = said.contains(&format!("error: no record of the logs has a member `{key}`"));
+            assert_eq!(is_refused, !is_known, "{command:?} {key}: {said}");
+            let hint = "hint: members that may tell sessions are `meta.chatId`, `ticket`\n";
+            assert_eq!(said.contains(hint), !is_known, "{command:?} {key}: {said}");
+            // One record of three has no member: that is a fault.
+            assert_eq!(run.status.code(), Some(2), "{command:?} {key}: {said}");
+            assert_eq!(
+                said.contains("one record has no member") || stdout(&run).contains("one record has no member"),
+                is_known,
+                "{command:?} {key}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
 fn calibration_refuses_samples_with_unread_records() {
     let folder = folder();
     let sample = r#"{"session":"s","kind":"user_message","text":"hi","truth":{"rude":true},"answers":[{"fact":"rude","says":"yes","by":"a@1"}]}"#;
