@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use lictor_decode::Fault;
 use lictor_decode::input::Input;
-use lictor_event::{Event, Kind, is_machine_turn};
+use lictor_event::{Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::Judge;
 use lictor_logic::Time;
@@ -92,8 +92,7 @@ impl Inventory {
             self.times = Some((first.min(time), last.max(time)));
         }
         // As properties see it: a turn that a program wrote is none of the user's.
-        let kind = if is_machine_turn(event) { &Kind::SystemMessage } else { &event.kind };
-        count_name(&mut self.kinds, kind.name());
+        count_name(&mut self.kinds, event.judged_kind().name());
         let labels = event.labels.iter().map(Text::as_str);
         labels.chain(event.facts.iter().map(|fact| &*fact.name)).for_each(|name| count_name(&mut self.facts, name));
         match &event.kind {

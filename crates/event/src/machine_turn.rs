@@ -61,6 +61,14 @@ pub fn is_machine_turn(event: &Event) -> bool {
         })
 }
 
+impl Event {
+    /// Returns the kind that it counts as: that of a system message for a turn in the role of the user that [is no word of
+    /// the user](is_machine_turn), else its own.
+    pub fn judged_kind(&self) -> &Kind {
+        if is_machine_turn(self) { &Kind::SystemMessage } else { &self.kind }
+    }
+}
+
 /// Whether a program wrote all of a text in the role of the user.
 ///
 /// ```

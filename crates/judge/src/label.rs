@@ -137,7 +137,7 @@ impl Labeler {
         if event.kind == Kind::ToolCall {
             arguments(plan, context, event, values, labels);
         }
-        given(plan, event, labels);
+        given(plan, event, name.map(Text::as_str), labels);
         defined(plan, event, annotations, call, tool, labels);
         let (opens, says, defines) = (opens(plan, event), says(plan, event), defines(plan, event));
         let erases = erased::find_erased(plan.wants.erasure, labels);
@@ -406,8 +406,8 @@ fn arguments(plan: &Plan, context: &Context, event: &Event, values: &mut Values,
     });
 }
 
-/// Adds the facts that the log states, and those that labelers answered.
-fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
+/// Adds the facts that the log states, and those that labelers answered, as far as their answers count at the event.
+fn given(plan: &Plan, event: &Event, tool: Option<&str>, labels: &mut Labels) {
     let read = |label: &str| match plan.id(label) {
         Some(name) => Some((name, Cow::Borrowed(&[][..]))),
         None if label.ends_with(')') => {
@@ -427,7 +427,8 @@ fn given(plan: &Plan, event: &Event, labels: &mut Labels) {
     stated.chain(facts).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::Yes));
     denied().filter_map(read).for_each(|(name, values)| opinions.add(name, &values, AnswerValue::No));
     for answer in &event.answers {
-        if let Some(name) = plan.id(&answer.fact.name) {
+        let name = plan.id(&answer.fact.name).filter(|name| plan.takes_answer(*name, answer, &event.kind, tool));
+        if let Some(name) = name {
             opinions.add_answer(name, answer);
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lictor_event::labeler::{Question, name_of};
-use lictor_event::{Answer, Event, Kind, is_machine_turn};
+use lictor_event::{Answer, Event, Kind};
 use lictor_logic::{After, Fact, Facts, Verdict};
 
 use crate::label::NameId;
@@ -129,6 +129,22 @@ impl Judge {
         }
     }
 
+    /// Whether an answer about the next event of a session counts: the policy asks for the fact there, and of the labeler
+    /// that answered. A fact without questions takes every answer.
+    ///
+    /// # Errors
+    ///
+    /// The state belongs to another judge.
+    pub fn takes_answer(&self, state: &SessionState, event: &Event, answer: &Answer) -> Result<bool, SessionError> {
+        if !self.owns(state) {
+            return Err(SessionError::foreign_judge(None));
+        }
+        let plan = &self.prepared().plan;
+        let tool = find_tool(state, event);
+        let name = plan.id(&answer.fact.name);
+        Ok(name.is_none_or(|name| plan.takes_answer(name, answer, event.judged_kind(), tool)))
+    }
+
     /// Returns the questions of the policy.
     pub fn policy_questions(&self) -> impl Iterator<Item = &Question> {
         self.prepared().plan.questions.iter().map(|(_, question)| question)
@@ -146,12 +162,9 @@ impl Judge {
             return Vec::new();
         }
         let plan = &self.prepared().plan;
-        let tool = match event.kind {
-            Kind::ToolResult => event.tool.as_deref().or_else(|| state.context.answered_tool(event)),
-            _ => event.tool.as_deref(),
-        };
+        let tool = find_tool(state, event);
         // A turn that a program wrote, or without a letter, is no word of the user: facts about those do not hold there.
-        let kind = if is_machine_turn(event) { &Kind::SystemMessage } else { &event.kind };
+        let kind = event.judged_kind();
         // Only the labeler itself settles its question: what a log says of the fact may be the excuse of a liar.
         let open = plan.questions.iter().filter(|(case, question)| {
             let is_own = |answer: &Answer| {
@@ -170,6 +183,14 @@ impl Judge {
         let matters = self.find_relevant(state, &labeled, &names, &facts, asked);
         self.recycle(labeled.labels, labeled.observation);
         open.into_iter().zip(matters).filter(|(_, matters)| *matters).map(|((_, question), _)| question).collect()
+    }
+}
+
+/// Returns the tool of an event; that of a result may be named by its call only.
+fn find_tool<'e>(state: &'e SessionState, event: &'e Event) -> Option<&'e str> {
+    match event.kind {
+        Kind::ToolResult => event.tool.as_deref().or_else(|| state.context.answered_tool(event)),
+        _ => event.tool.as_deref(),
     }
 }
 

@@ -137,7 +137,8 @@ fn late_questions_find_what_all_answers_find() {
     assert!(asked_sum > 0 && asked_sum * 3 < all * 2, "{asked_sum} of {all}");
 }
 
-/// What a log says of a fact does not replace the labeler that can be asked for it: if both contradict, it is unknown.
+/// What a log says of a fact does not replace the labeler that can be asked for it. Answers of others do not count; a label
+/// that contradicts the labeler makes the fact unknown.
 #[test]
 fn statements_in_log_replace_no_labeler() {
     let head = "lictor: 1\nname: x\nlabelers: {asker: {log: true}}\nfacts: {p: {ask: it is p, by: asker}}\n";
@@ -145,8 +146,8 @@ fn statements_in_log_replace_no_labeler() {
     let judge = Judge::new(&policy(&format!("{head}properties: [{{id: r, formula: '{formula}'}}]\n"))).unwrap();
     for (statement, verdict) in [
         ("", Verdict::Violated),
-        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\"}],", Verdict::Inconclusive),
-        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\",\"by\":\"other@1\"}],", Verdict::Inconclusive),
+        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\"}],", Verdict::Violated),
+        ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\",\"by\":\"other@1\"}],", Verdict::Violated),
         ("\"answers\":[{\"fact\":\"p\",\"says\":\"no\",\"by\":\"asker@1\"}],", Verdict::Violated),
         ("\"labels\":[\"!p\"],", Verdict::Inconclusive),
         ("\"labels\":[\"p\"],", Verdict::Violated),

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use lictor::event::{AnswerValue, Event};
+use lictor::audit::SessionEvents;
+use lictor::event::{Answer, AnswerValue, Event};
 use lictor::json::Text;
+use lictor::judge::Judge;
+use lictor::policy::Policy;
 use lictor_label::learnt::{FactEvaluation, LabelExample, LabelModel, LearnOptions, collect_text, evaluate_held_out};
 
 use crate::args::LearnLabelsArgs;
@@ -16,8 +19,12 @@ use crate::policies;
 
 /// Fits a labeler, and prints how well it tells the facts of sessions that were held out.
 pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (sessions, reading) = read_sessions(&args.traces, &args.reading)?;
-    let facts = choose_facts(args, &sessions)?;
+    let (mut sessions, reading) = read_sessions(&args.traces, &args.reading)?;
+    let policy = args.policy.as_deref().map(|name| policies::load(Some(name), &[])).transpose()?;
+    if let Some(policy) = &policy {
+        leave_out_uncounted(policy, &mut sessions)?;
+    }
+    let facts = choose_facts(args, policy.as_ref(), &sessions)?;
     let examples = collect_examples(&sessions, &facts);
     let stem = args.output.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = args.name.clone().or(stem).filter(|name| !name.is_empty()).unwrap_or_else(|| "labels".to_owned());
@@ -39,6 +46,35 @@ pub(crate) fn run(args: &LearnLabelsArgs, out: &mut dyn Write) -> anyhow::Result
     let noun = if facts == 1 { "fact" } else { "facts" };
     writeln!(out, "wrote {}: {facts} {noun}, learnt from {} events", path.display(), examples.len())?;
     Ok(reading)
+}
+
+/// Removes the answers that the policy does not count: where it does not ask, or by another than it asks. Their facts are
+/// unclear there unless something else is said of them: they must not pass for facts that do not hold.
+fn leave_out_uncounted(policy: &Policy, sessions: &mut [SessionEvents]) -> anyhow::Result<()> {
+    let mut judge = Judge::new(policy).map_err(|problems| policies::unusable(&problems))?;
+    let mut left_out = 0;
+    for (_, events) in sessions {
+        let mut state = judge.start();
+        for event in events {
+            let (mut counted, mut others) = (Vec::new(), Vec::new());
+            for answer in &event.answers {
+                let list = if judge.takes_answer(&state, event, answer)? { &mut counted } else { &mut others };
+                list.push(answer.clone());
+            }
+            left_out += others.len();
+            event.answers = counted;
+            let known = collect_labels(event);
+            others.retain(|answer| !known.contains_key(answer.fact.to_string().as_str()));
+            event.answers.extend(others.into_iter().map(|answer| Answer::new(answer.fact, AnswerValue::Unclear)));
+            judge.advance(&mut state, event)?;
+        }
+    }
+    if left_out > 0 {
+        complaint::note(&format!(
+            "{left_out} answers do not count: the policy does not ask for their facts at these events, or asks another labeler"
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the facts that an event names, with whether they hold; nothing if it says both or is unclear.
@@ -66,7 +102,11 @@ fn collect_labels(event: &Event) -> BTreeMap<Text, Option<bool>> {
 }
 
 /// Returns the facts to learn: those that were named, or those of the policy, or all that the logs label.
-fn choose_facts(args: &LearnLabelsArgs, sessions: &[(Text, Vec<Event>)]) -> anyhow::Result<BTreeSet<Text>> {
+fn choose_facts(
+    args: &LearnLabelsArgs,
+    policy: Option<&Policy>,
+    sessions: &[SessionEvents],
+) -> anyhow::Result<BTreeSet<Text>> {
     let events = sessions.iter().flat_map(|(_, events)| events);
     let known: BTreeSet<Text> = events.flat_map(|event| collect_labels(event).into_keys()).collect();
     if known.is_empty() {
@@ -79,25 +119,27 @@ fn choose_facts(args: &LearnLabelsArgs, sessions: &[(Text, Vec<Event>)]) -> anyh
         let known: Vec<&str> = known.iter().map(Text::as_str).take(20).collect();
         bail!("no event of the logs is labelled with `{missing}`\nhint: labelled are: {}", known.join(", "));
     }
-    if let Some(name) = &args.policy {
-        let policy = policies::load(Some(name), &[])?;
+    if let Some(policy) = policy {
         let asked: BTreeSet<_> = policy.properties.iter().flat_map(|property| property.fact_names()).collect();
         facts.extend(known.iter().filter(|fact| asked.contains(fact.as_str())).cloned());
         if facts.is_empty() {
-            bail!("the logs label no fact that the properties of `{name}` mention\nhint: name facts with --fact");
+            bail!(
+                "the logs label no fact that the properties of `{}` mention\nhint: name facts with --fact",
+                policy.name
+            );
         }
     }
     Ok(if facts.is_empty() { known } else { facts })
 }
 
 /// Returns the events with text, each with what is known of the facts.
-fn collect_examples(sessions: &[(Text, Vec<Event>)], facts: &BTreeSet<Text>) -> Vec<LabelExample> {
+fn collect_examples(sessions: &[SessionEvents], facts: &BTreeSet<Text>) -> Vec<LabelExample> {
     // A fact that nothing says of an event does not hold there, if it holds at other events of that kind and tool.
     let mut held: BTreeSet<(Text, &str, Option<&str>)> = BTreeSet::new();
     for event in sessions.iter().flat_map(|(_, events)| events) {
         for (fact, holds) in collect_labels(event) {
             if holds == Some(true) {
-                held.insert((fact, event.kind.name(), event.tool.as_deref()));
+                held.insert((fact, event.judged_kind().name(), event.tool.as_deref()));
             }
         }
     }
@@ -105,7 +147,7 @@ fn collect_examples(sessions: &[(Text, Vec<Event>)], facts: &BTreeSet<Text>) -> 
     for (session, events) in sessions {
         for event in events {
             let known = collect_labels(event);
-            let (kind, tool) = (event.kind.name(), event.tool.as_deref());
+            let (kind, tool) = (event.judged_kind().name(), event.tool.as_deref());
             let labels = facts.iter().filter_map(|fact| match known.get(fact) {
                 Some(holds) => holds.map(|holds| (fact.clone(), holds)),
                 None => held.contains(&(fact.clone(), kind, tool)).then(|| (fact.clone(), false)),

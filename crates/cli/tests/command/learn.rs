@@ -56,6 +56,40 @@ fn learn_labels_explains_missing_labels() {
     }
 }
 
+/// The policy asks a person about messages of the user: other answers, and blank messages, teach nothing.
+#[test]
+fn learn_labels_takes_answers_policy_asks_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "lictor: 1\nlabelers: {human: {log: true}}\nfacts: {angry: {ask: the user is angry, of: user_message, \
+                  by: human}}\nproperties: [{id: p, formula: always not angry}]\n";
+    fs::write(folder.path().join("p.yaml"), policy).unwrap();
+    let answer = |number: usize, kind: &str, text: &str, says: &str, by: &str| {
+        format!(
+            r#"{{"session":"s{number}","kind":"{kind}","text":"{text}","answers":[{{"fact":"angry","says":"{says}"{by}}}]}}"#
+        )
+    };
+    let (human, bot) = (r#","by":"human""#, r#","by":"bot@1""#);
+    let session = |number: usize| {
+        let (text, says, other) =
+            if number.is_multiple_of(2) { ("What an outrage", "yes", "no") } else { ("Thank you", "no", "yes") };
+        [
+            answer(number, "user_message", text, says, human),
+            answer(number, "user_message", text, other, bot),
+            answer(number, "user_message", text, other, ""),
+            answer(number, "assistant_message", text, other, human),
+            answer(number, "user_message", "\u{200b}", other, human),
+        ]
+        .join("\n")
+    };
+    fs::write(folder.path().join("log.jsonl"), (0..80).map(session).collect::<Vec<_>>().join("\n")).unwrap();
+    let output = learn(folder.path(), &["log.jsonl", "-o", "m.json", "--policy", "p.yaml"]);
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}{said}");
+    assert!(said.contains("320 answers do not count"), "{said}");
+    let row = printed.lines().find(|line| line.starts_with("angry")).unwrap_or_default();
+    assert_eq!(row.split_whitespace().nth(3), Some("1.000"), "{printed}");
+}
+
 #[test]
 fn learn_labels_refuses_held_out_without_rest() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,8 @@ use lictor_logic::Value;
 use regex::Regex;
 
 use super::facts::{Labels, NameId};
-use lictor_event::{Event, Kind};
+use lictor_event::labeler::name_of;
+use lictor_event::{Answer, Event, Kind};
 use lictor_json::Text;
 use lictor_policy::expression::{self, Evaluation, EvaluationScope, Expression, Matcher, Tables, Truth};
 use lictor_policy::glob::Glob;
@@ -22,8 +23,17 @@ pub(crate) struct CasePlan {
     when: Option<Expression>,
     each: Option<Expression>,
     values: Vec<Source>,
-    /// For a question to a labeler: the label for yes, and the label for no.
-    ask: Option<(Text, Text)>,
+    ask: Option<AskPlan>,
+}
+
+/// A question to a labeler.
+#[derive(Debug)]
+struct AskPlan {
+    /// The label for yes, which is the fact, and the label for no.
+    yes: Text,
+    no: Text,
+    /// The labeler that must answer; none if anyone may.
+    by: Option<Text>,
 }
 
 /// Where a value of a fact comes from.
@@ -75,7 +85,11 @@ impl CasePlan {
             when: case.when.as_ref().map(compile).transpose()?,
             each: case.each.as_ref().map(compile).transpose()?,
             values,
-            ask: case.ask.as_ref().map(|_| (definition.name.clone(), Text::new(format!("!{}", definition.name)))),
+            ask: case.ask.as_ref().map(|ask| AskPlan {
+                yes: definition.name.clone(),
+                no: Text::new(format!("!{}", definition.name)),
+                by: ask.by.clone(),
+            }),
         })
     }
 
@@ -91,9 +105,15 @@ impl CasePlan {
 
     /// Whether the log or a labeler answers its question about an event. What they say is among the facts already.
     pub(crate) fn is_answered(&self, event: &Event) -> bool {
-        let Some((yes, no)) = &self.ask else { return false };
+        let Some(AskPlan { yes, no, .. }) = &self.ask else { return false };
         event.labels.iter().any(|label| label == yes || label == no)
-            || event.answers.iter().any(|answer| *answer.fact.name == **yes)
+            || event.answers.iter().any(|answer| self.takes_answer(answer))
+    }
+
+    /// Whether an answer is to its question and by the labeler that must answer it.
+    pub(crate) fn takes_answer(&self, answer: &Answer) -> bool {
+        let is_by = |by: &Text| answer.by.as_deref().is_some_and(|version| name_of(version) == by);
+        self.ask.as_ref().is_some_and(|ask| *answer.fact.name == *ask.yes && ask.by.as_ref().is_none_or(is_by))
     }
 
     /// Whether it looks at a part of the event.

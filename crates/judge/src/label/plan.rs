@@ -12,8 +12,8 @@ use super::names::collect_names;
 use super::purpose_words::PurposeWords;
 use super::reach::TextReach;
 use super::record_plan::RecordPlan;
-use lictor_event::Kind;
 use lictor_event::labeler::Question;
+use lictor_event::{Answer, Kind};
 use lictor_json::Text;
 use lictor_policy::expression::Tables;
 use lictor_policy::glob::Glob;
@@ -214,6 +214,13 @@ impl Plan {
     /// The number of a name that some property asks for.
     pub(crate) fn id(&self, name: &str) -> Option<NameId> {
         self.ids.get(name).copied()
+    }
+
+    /// Whether an answer about a fact counts at an event of a kind and tool. If a fact has questions, it must be asked there, and of the
+    /// labeler that answered. A fact without questions takes every answer.
+    pub(crate) fn takes_answer(&self, name: NameId, answer: &Answer, kind: &Kind, tool: Option<&str>) -> bool {
+        let mut asking = self.cases.iter().filter(|case| case.name() == name && case.is_asked()).peekable();
+        asking.peek().is_none() || asking.any(|case| case.is_at(kind, tool) && case.takes_answer(answer))
     }
 
     /// Returns the definitions that apply to events of a kind and tool.

@@ -8,7 +8,7 @@ use lictor_event::{Answer, AnswerValue, Event, Kind};
 use lictor_judge::Judge;
 use lictor_judge::guard::{Action, Guard, GuardOptions};
 use lictor_judge::observer::{Feed, FeedEntry};
-use lictor_logic::{Fact, Time};
+use lictor_logic::{Fact, Time, Verdict};
 use lictor_policy::{FileResolver, Policy};
 
 const POLICY: &str = r#"
@@ -66,6 +66,46 @@ fn contradicting_answers_leave_a_fact_unknown() {
     let mut guard = guard();
     guard.decide(labeled, None);
     assert_eq!(guard.decide(payment(), None).action, Action::Ask);
+}
+
+/// The fact is asked about messages of the user, and about the answers of one tool whose name is in the call.
+#[test]
+fn answer_counts_where_and_by_whom_asked() {
+    let policy = |by: &str| {
+        format!(
+            "lictor: 1\nlabelers: {{human: {{log: true}}}}\nfacts: {{rude: {{ask: it is rude, of: [user_message, \
+             \"tool_result(read)\"]{by}}}}}\nproperties: [{{id: p, formula: always !rude}}]\n"
+        )
+    };
+    let said = |kind: Kind, text: &str, by: Option<&str>| {
+        let answer = Answer { by: by.map(Into::into), ..Answer::new(Fact::new("rude", []), AnswerValue::Yes) };
+        Event { answers: vec![answer], text: Some(text.into()), id: Some("c".into()), ..Event::new(kind) }
+    };
+    let call = |tool: &str| Event { tool: Some(tool.into()), id: Some("c".into()), ..Event::new(Kind::ToolCall) };
+    let cases = [
+        ("", call("read"), said(Kind::UserMessage, "you", None), Verdict::Violated),
+        ("", call("read"), said(Kind::AssistantMessage, "you", None), Verdict::Satisfied),
+        ("", call("read"), said(Kind::ToolResult, "you", None), Verdict::Violated),
+        ("", call("write"), said(Kind::ToolResult, "you", None), Verdict::Satisfied),
+        // No word of the user.
+        ("", call("read"), said(Kind::UserMessage, " ", None), Verdict::Satisfied),
+        (", by: human", call("read"), said(Kind::UserMessage, "you", Some("human")), Verdict::Violated),
+        (", by: human", call("read"), said(Kind::UserMessage, "you", Some("human@2")), Verdict::Violated),
+        (", by: human", call("read"), said(Kind::UserMessage, "you", None), Verdict::Inconclusive),
+        (", by: human", call("read"), said(Kind::UserMessage, "you", Some("bot@1")), Verdict::Inconclusive),
+        (", by: human", call("read"), said(Kind::AssistantMessage, "you", Some("human")), Verdict::Satisfied),
+    ];
+    for (by, call, event, verdict) in cases {
+        let text = policy(by);
+        let loaded = Policy::parse(&text, "p.yaml", &FileResolver).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut judge = Judge::new(&loaded.policy).unwrap();
+        let mut state = judge.start();
+        judge.advance(&mut state, &call).unwrap();
+        let is_taken = judge.takes_answer(&state, &event, &event.answers[0]).unwrap();
+        assert_eq!(is_taken, verdict == Verdict::Violated, "{by} {event:?}");
+        judge.advance(&mut state, &event).unwrap();
+        assert_eq!(judge.end(&mut state, 0).unwrap(), verdict, "{by} {event:?}");
+    }
 }
 
 /// Says yes about every message that mentions a threat; fails if `is_broken`.

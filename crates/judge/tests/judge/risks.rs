@@ -45,7 +45,7 @@ fn guard() -> Guard {
 }
 
 fn threatens(says: AnswerValue, chance: Option<f64>) -> Answer {
-    Answer { chance, ..Answer::new(Fact::new("threatens", []), says) }
+    Answer { chance, ..Answer::new(Fact::new("threatens", []), says).by("small@1") }
 }
 
 fn message(answers: Vec<Answer>) -> Event {
@@ -115,8 +115,10 @@ facts: {complains: {ask: the user complains, of: user_message, by: small}}
 properties:
   - {id: answered, formula: 'always (complains -> eventually tool_call("apologise"))', risk: 0.5}
 "#;
-    let complains =
-        |chance: f64| Answer { chance: Some(chance), ..Answer::new(Fact::new("complains", []), AnswerValue::No) };
+    let complains = |chance: f64| Answer {
+        chance: Some(chance),
+        ..Answer::new(Fact::new("complains", []), AnswerValue::No).by("small")
+    };
     for (chance, expected) in [(0.25, Verdict::Satisfied), (0.75, Verdict::Violated)] {
         let mut judge = judge(OWED);
         let mut session = Session::new(&mut judge, "s");
@@ -222,12 +224,13 @@ struct ScriptedLabeler(Mutex<Vec<(usize, usize)>>);
 
 impl Labeler for ScriptedLabeler {
     fn version(&self) -> &str {
-        "scripted@1"
+        "small@1"
     }
 
     fn answer(&self, inquiry: &Inquiry<'_>) -> Vec<Answer> {
         self.0.lock().unwrap().push((inquiry.questions.len(), inquiry.before.len()));
-        inquiry.questions.iter().map(|_| threatens(AnswerValue::Yes, Some(0.5))).collect()
+        let answer = || Answer { by: None, ..threatens(AnswerValue::Yes, Some(0.5)) };
+        inquiry.questions.iter().map(|_| answer()).collect()
     }
 }
 
@@ -236,7 +239,7 @@ fn guard_asks_labelers_what_is_open() {
     let labeler = Arc::new(ScriptedLabeler::default());
     let mut guard = guard().labeled_by(Labelers::new([("small".into(), Arc::clone(&labeler) as _)]));
     let decision = guard.decide(message(vec![]), None);
-    assert_eq!(decision.event.answers[0].by.as_deref(), Some("scripted@1"));
+    assert_eq!(decision.event.answers[0].by.as_deref(), Some("small@1"));
     guard.decide(payment(), None);
     guard.decide(message(vec![]), None);
     // A question is asked once, and a payment has none.
