@@ -35,6 +35,6 @@ fn secret_is_fact_and_no_category() {
 #[test]
 fn secret_argument_is_redacted_by_key() {
     let rewritten = decide(call(r#"{"note":"x","db_password":"s3cr3t!"}"#)).rewritten.unwrap();
-    assert_eq!(rewritten.args.unwrap().value().unwrap().to_string(), r#"{"note":"x"}"#);
+    assert_eq!(rewritten.args.unwrap().value().unwrap().to_string(), r#"{"note":"x","db_password":"[redacted]"}"#);
     assert!(decide(call(r#"{"note":"the password is required"}"#)).objections.is_empty());
 }
