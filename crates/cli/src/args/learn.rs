@@ -75,7 +75,8 @@ pub(crate) struct LearnLabelsArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Learn the facts that the properties of this policy mention; default: all labels of the logs
+    /// Learn the facts that the properties of this policy mention, from the answers that it counts; default: all labels of
+    /// the logs
     #[arg(short, long, value_name = "FILE|PACKS")]
     pub(crate) policy: Option<String>,
 
