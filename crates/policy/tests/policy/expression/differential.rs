@@ -208,7 +208,12 @@ impl Writer<'_> {
 
     /// A loop over a list, with a body of a sort.
     fn round(&mut self, question: &str, body: Sort, depth: usize) -> String {
-        let (list, element) = [(Sort::Wholes, Sort::Whole), (Sort::Texts, Sort::Text)][self.pick(2)];
+        let of = [(Sort::Wholes, Sort::Whole), (Sort::Texts, Sort::Text)][self.pick(2)];
+        self.round_of(of, question, body, depth)
+    }
+
+    /// A loop over a list of a sort, whose elements are of another.
+    fn round_of(&mut self, (list, element): (Sort, Sort), question: &str, body: Sort, depth: usize) -> String {
         let list = self.write(list, depth - 1);
         let name = format!("v{}", self.locals.len());
         self.locals.push((name.clone(), element));
@@ -225,7 +230,8 @@ impl Writer<'_> {
             4 => self.round("map", element, depth),
             5 => {
                 self.lenient = true;
-                self.round("filter", Sort::Bool, depth)
+                // What is left of a list is of its sort.
+                self.round_of((sort, element), "filter", Sort::Bool, depth)
             }
             _ => self.choice(sort, depth),
         }
