@@ -378,7 +378,7 @@ mod tests {
                     let is_object = is_words || one != object && super::find_object(&table.objects, object).is_some();
                     let known = [
                         "text", "texts", "name", "label", "number", "flag", "object", "counts", "quoted", "value",
-                        "result", "tokens", "echo",
+                        "result", "tokens", "echo", "id",
                     ];
                     assert!(is_object || known.contains(&one), "{api:?}: {line}");
                 }
