@@ -20,7 +20,7 @@ const MAX_MEMBERS: usize = 32;
 const MAX_SPLITS: usize = 16;
 
 /// Members with what was said and done, not with what a record belongs to.
-pub(super) const CONTENTS: [&str; 14] = [
+const CONTENTS: [&str; 14] = [
     "content",
     "function_call",
     "function",
@@ -36,6 +36,16 @@ pub(super) const CONTENTS: [&str; 14] = [
     "additional_kwargs",
     "usage_metadata",
 ];
+
+/// Calls a function with each member of a record, and with the members one level deeper, which have a parent.
+pub(super) fn each_member<'r>(record: &'r Object, found: &mut impl FnMut(Option<&'r str>, &'r Text, &'r Json)) {
+    for (key, value) in record.iter() {
+        found(None, key, value);
+        if let Some(inner) = value.as_object().filter(|_| !CONTENTS.contains(&key.as_str())) {
+            inner.iter().for_each(|(name, value)| found(Some(key.as_str()), name, value));
+        }
+    }
+}
 
 /// Counts the values of members that read like identifiers, in messages without a session.
 #[derive(Debug, Default)]
@@ -55,16 +65,7 @@ impl IdentifierCounts {
     /// Counts the identifiers of a message.
     pub(super) fn count(&mut self, record: &LogRecord, is_user: bool) {
         let Some(object) = record.value.as_object() else { return };
-        for (key, value) in object.iter() {
-            match value {
-                Json::Object(inner) if !CONTENTS.contains(&key.as_str()) => {
-                    for (name, value) in inner.iter() {
-                        self.count_member(Some(key), name, value, record, is_user);
-                    }
-                }
-                _ => self.count_member(None, key, value, record, is_user),
-            }
-        }
+        each_member(object, &mut |parent, name, value| self.count_member(parent, name, value, record, is_user));
     }
 
     fn count_member(&mut self, parent: Option<&str>, name: &str, value: &Json, record: &LogRecord, is_user: bool) {

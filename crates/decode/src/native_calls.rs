@@ -11,7 +11,7 @@ use std::mem;
 use super::call_members::{call_arguments, call_ids, call_name};
 use super::input::HELD_CALL;
 use super::member_names::{CONTAINERS, is_identifier_name, is_person_name, is_session_name, name_of, read_identifier};
-use super::mixed_sessions::{CONTENTS, MIXED_SESSIONS};
+use super::mixed_sessions::{MIXED_SESSIONS, each_member};
 use super::said_calls::find_said_calls;
 use super::unread_calls::collect_calls;
 use super::{DecodedEvents, Decoder, Fault, LogNotes, LogRecord};
@@ -92,14 +92,7 @@ impl NativeCallChecker {
 
     /// Notes the members of an event that may tell sessions apart.
     fn note_members(&mut self, event: &Event) {
-        for (key, value) in event.more.iter() {
-            match value {
-                Json::Object(inner) if !CONTENTS.contains(&key.as_str()) => {
-                    inner.iter().for_each(|(name, value)| self.note_member(Some(key), name, value, event));
-                }
-                _ => self.note_member(None, key, value, event),
-            }
-        }
+        each_member(&event.more, &mut |parent, key, value| self.note_member(parent, key, value, event));
     }
 
     fn note_member(&mut self, parent: Option<&str>, key: &Text, value: &Json, event: &Event) {
@@ -117,7 +110,7 @@ impl NativeCallChecker {
         let Source { file, line, .. } = &event.source;
         let place =
             || Fault { file: file.clone(), line: *line, column: None, code: MIXED_SESSIONS, message: String::new() };
-        // Below the members that hold the name of a session, such a name is that of something else.
+        // Elsewhere, such a name may be that of something else, so it counts only if its values split the messages.
         let is_usual = parent.is_none_or(|parent| CONTAINERS.contains(&parent));
         let names_session = matches!(role, MemberRole::Session) && is_usual;
         let value = match role {

@@ -3,7 +3,7 @@
 //! If no record has it, every record would be judged as one session. That is a slip of the user, not a fault of the log.
 
 use super::member_names::{is_identifier_name, is_person_name, is_session_name, name_of};
-use super::mixed_sessions::CONTENTS;
+use super::mixed_sessions::each_member;
 use super::record_opener::{OpenedValue, open_value};
 use super::session_key::{SESSION_KEYS, find_named};
 use super::{Format, LogRecord};
@@ -59,13 +59,8 @@ impl SessionMembers {
         self.has_records = true;
         self.is_found |= find_named(record, &self.key).is_some();
         let Some(object) = record.as_object().filter(|_| !self.is_found) else { return };
-        for (key, value) in object.iter() {
-            self.note(None, key, value);
-            // An object may be named by its `id`, or hold the members that say what a record belongs to.
-            if let Some(inner) = value.as_object().filter(|_| !CONTENTS.contains(&key.as_str())) {
-                inner.iter().for_each(|(name, value)| self.note(Some(key), name, value));
-            }
-        }
+        // An object may be named by its `id`, or hold the members that say what a record belongs to.
+        each_member(object, &mut |parent, key, value| self.note(parent, key, value));
     }
 
     fn note(&mut self, parent: Option<&str>, key: &str, value: &Json) {

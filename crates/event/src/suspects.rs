@@ -21,7 +21,7 @@ pub(crate) struct Suspects {
 impl Suspects {
     /// Adds what looks like a call. `fault` is needed only if it is new.
     pub(crate) fn add(&mut self, mention: CallMention, fault: impl FnOnce() -> Fault) {
-        let mention = self.told(mention);
+        let mention = self.limit(mention);
         if self.mentions.contains_key(&mention) {
             return;
         }
@@ -41,7 +41,7 @@ impl Suspects {
             self.keep_tools();
         }
         for (mention, fault) in other.mentions {
-            let mention = self.told(mention);
+            let mention = self.limit(mention);
             match self.mentions.get_mut(&mention) {
                 Some(first) if fault.line < first.line => *first = fault,
                 Some(_) => {}
@@ -57,8 +57,8 @@ impl Suspects {
         unread.chain(self.beyond)
     }
 
-    /// Returns as much of a mention as is told apart.
-    fn told(&self, mention: CallMention) -> CallMention {
+    /// Returns the part of a mention that counts: all of it, or its tool.
+    fn limit(&self, mention: CallMention) -> CallMention {
         if self.is_full { mention.of_tool_only() } else { mention }
     }
 

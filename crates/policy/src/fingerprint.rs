@@ -109,12 +109,25 @@ fn write_purpose(purpose: &RecordPurpose) -> String {
 }
 
 fn write_property(property: &Property) -> String {
+    let mut arena = Arena::new();
+    let formula = match arena.parse(&property.formula) {
+        Ok(parsed) => arena.show(parsed, Spelling::Ascii).to_string(),
+        Err(_) => property.formula.to_string(),
+    };
+    let Property { id, says, source, remedy, .. } = property;
+    let (source, remedy) = (quote_optional(source), quote_optional(remedy));
+    join_line("property", [quote(id), quote(says), quote(&formula), source, remedy, write_settings(property)])
+}
+
+/// Writes what decides about a property besides its formula. Two with the same formula and settings decide alike.
+pub(crate) fn write_settings(property: &Property) -> String {
+    // All members are named, so that a new one must be placed here or in `write_property`.
     let Property {
-        id,
-        says,
-        formula,
-        source,
-        remedy,
+        id: _,
+        says: _,
+        formula: _,
+        source: _,
+        remedy: _,
         severity,
         respond,
         unknown,
@@ -125,11 +138,6 @@ fn write_property(property: &Property) -> String {
         needs,
         place: _,
     } = property;
-    let mut arena = Arena::new();
-    let formula = match arena.parse(formula) {
-        Ok(parsed) => arena.show(parsed, Spelling::Ascii).to_string(),
-        Err(_) => formula.to_string(),
-    };
     let mut settings = format!("{severity:?} {respond:?} {unknown:?} {after:?} {history:?} {mode:?}");
     if let Some(risk) = risk {
         settings.push_str(&format!(" risk {risk}"));
@@ -139,10 +147,7 @@ fn write_property(property: &Property) -> String {
         needs.sort_unstable();
         settings.push_str(&quote_list(&needs));
     }
-    join_line(
-        "property",
-        [quote(id), quote(says), quote(&formula), quote_optional(source), quote_optional(remedy), settings],
-    )
+    settings
 }
 
 fn write_fact(definition: &FactDefinition) -> String {

@@ -9,7 +9,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES && text.bytes().all(is_part)
 }
 
-/// Whether a string is an id that somebody else chose: short, and of one word.
+/// Whether a string is an id that the client or the vendor chose: short, and of one word.
 pub(crate) fn is_id(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }

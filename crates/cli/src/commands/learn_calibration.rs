@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AuditOptions, LogSessions, sessions};
-use lictor::decode::Format;
+use lictor::event::native::NativeDecoder;
 use lictor::event::parse_time;
+use lictor::event::record::{DecodedEvents, Decoder};
+use lictor::input::{self, InputLimits};
 use lictor_label::{Calibration, FactCheck, LabelledAnswer};
 
 use crate::args::LearnCalibrationArgs;
 use crate::complaint;
 use crate::exit::Outcome;
-use crate::ledger_log;
-use crate::log_faults::{complain, complain_without_events};
+use crate::log_faults::complain;
 use crate::render::plots;
 
 /// Fits, writes the file, and prints the results of the check.
@@ -44,24 +44,29 @@ pub(crate) fn run(args: &LearnCalibrationArgs, out: &mut dyn Write) -> anyhow::R
 }
 
 /// Reads the answers whose truth is known. A line that cannot be read is an error: a calibration of half a sample would
-/// not say so.
+/// not say so. A sample is no log: its lines may be in any order, and what only a whole log shows does not matter.
 fn read_sample(paths: &[String]) -> anyhow::Result<Vec<LabelledAnswer>> {
-    let options = AuditOptions::default().format(Some(Format::Native));
-    let inputs = ledger_log::find_inputs(paths, options.input_limits())?;
-    let LogSessions { sessions, faults, .. } = sessions(&inputs, &options).inspect_err(complain_without_events)?;
+    let limits = InputLimits::default();
+    let mut sample = Vec::new();
+    let mut faults = Vec::new();
+    for input in input::find(paths, &limits)? {
+        let (mut decoder, mut decoded) = (NativeDecoder::default(), DecodedEvents::default());
+        for chunk in input.chunks(&limits)? {
+            chunk.decode(None, &mut decoder, &mut decoded);
+        }
+        decoder.finish(&mut decoded);
+        faults.append(&mut decoded.faults);
+        for (number, event) in decoded.events.iter().enumerate() {
+            let labelled = LabelledAnswer::from_event(event, number as u64);
+            sample.extend(labelled.map_err(|error| anyhow::anyhow!("{error}"))?);
+        }
+    }
     if !faults.is_empty() {
         complain(&faults);
         let places = if faults.len() == 1 { "1 place".to_owned() } else { format!("{} places", faults.len()) };
         bail!(
             "{places} of the sample could not be read\nhint: correct or remove what is listed, so that the sample is whole"
         );
-    }
-    let mut sample = Vec::new();
-    for (_, events) in &sessions {
-        for (number, event) in events.iter().enumerate() {
-            let labelled = LabelledAnswer::from_event(event, number as u64);
-            sample.extend(labelled.map_err(|error| anyhow::anyhow!("{error}"))?);
-        }
     }
     Ok(sample)
 }

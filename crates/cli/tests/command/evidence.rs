@@ -260,6 +260,20 @@ fn calibration_refuses_samples_with_unread_records() {
     assert!(!folder.path().join("c.json").exists());
 }
 
+/// Labelled answers are a sample in any order, not the log of a session.
+#[test]
+fn calibration_takes_samples_in_any_order() {
+    let folder = folder();
+    let line = |second: u32| {
+        format!(
+            r#"{{"session":"s","kind":"assistant_message","text":"<tool_call>{{\"name\":\"pay\",\"arguments\":{{}}}}</tool_call>","time":"2026-05-01T10:00:{second}Z","truth":{{"rude":true}},"answers":[{{"fact":"rude","says":"yes","by":"a@1"}}]}}"#
+        )
+    };
+    fs::write(folder.path().join("sample.jsonl"), format!("{}\n{}\n", line(30), line(10))).unwrap();
+    let run = lictor(folder.path(), &["learn", "calibration", "sample.jsonl", "-o", "c.json"]);
+    assert!(!stderr(&run).contains("could not be read") && stdout(&run).contains("hash"), "{}", stderr(&run));
+}
+
 #[test]
 fn audit_judges_log_with_few_unread_words() {
     let folder = folder();

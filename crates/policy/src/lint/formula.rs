@@ -3,7 +3,8 @@
 use lictor_logic::{Analysis, Arena, Facts, Formula, Lasso, Node, Span, Verdict, relate};
 
 use super::{Linter, ParsedProperty};
-use crate::{Property, Response};
+use crate::Response;
+use crate::fingerprint::write_settings;
 
 /// How many properties are checked together for a contradiction.
 const MAX_PROPERTIES_TOGETHER: usize = 8;
@@ -102,30 +103,6 @@ fn share_facts(first: &ParsedProperty<'_>, second: &ParsedProperty<'_>) -> bool 
     first.atoms.iter().any(|atom| second.atoms.iter().any(|other| other.name == atom.name))
 }
 
-/// Whether two properties with equal formulas decide alike, so that one of them can be left out.
-fn decide_alike(one: &Property, other: &Property) -> bool {
-    // All members are named, so that a new one must be placed here.
-    let Property {
-        id: _,
-        says: _,
-        formula: _,
-        source: _,
-        remedy: _,
-        place: _,
-        severity,
-        respond,
-        unknown,
-        after,
-        history,
-        mode,
-        risk,
-        needs,
-    } = one;
-    (severity, respond, unknown) == (&other.severity, &other.respond, &other.unknown)
-        && (after, history, mode) == (&other.after, &other.history, &other.mode)
-        && (risk, needs) == (&other.risk, &other.needs)
-}
-
 /// Reports conflicts of two properties; true if they cannot be satisfied together.
 fn check_pair(linter: &mut Linter<'_>, first: &ParsedProperty<'_>, second: &ParsedProperty<'_>) -> bool {
     let mut arena = Arena::new();
@@ -146,7 +123,8 @@ fn check_pair(linter: &mut Linter<'_>, first: &ParsedProperty<'_>, second: &Pars
         linter.problems.add(problem.with_hint("change one of them, or turn it off under `change:`"));
         return true;
     }
-    let are_equal = relation.implies && relation.implied && decide_alike(first.property, second.property);
+    let are_equal =
+        relation.implies && relation.implied && write_settings(first.property) == write_settings(second.property);
     if are_equal && first.is_own() && second.is_own() {
         let message = format!("`{other}` says the same as `{one}`");
         let problem = linter.problem_at_property(changeable, "lint.repeated", message).into_warning();

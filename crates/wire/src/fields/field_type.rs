@@ -78,7 +78,7 @@ pub(super) enum FieldType {
     AnyObject,
     /// A text without spaces.
     Name,
-    /// A text without blanks, with any signs: an id that somebody else chose.
+    /// A text without blanks, with any signs: an id that the client or the vendor chose.
     Id,
     /// The type of an object that is no call.
     Label,

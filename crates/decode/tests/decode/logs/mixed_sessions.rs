@@ -230,6 +230,8 @@ fn native_events_of_several_conversations_are_a_fault() {
         ("room_id", r#""room_id":VALUE"#),
         ("request_id", r#""request_id":VALUE"#),
         ("user_id", r#""user_id":VALUE"#),
+        ("conversation.id", r#""conversation":{"id":VALUE}"#),
+        ("user", r#""user":{"id":VALUE,"plan":"free"}"#),
         ("metadata.session_id", r#""metadata":{"session_id":VALUE}"#),
         ("source.ticketNo", r#""source":{"ticketNo":VALUE}"#),
         ("case_id", r#""user_id":"u","case_id":VALUE"#),
