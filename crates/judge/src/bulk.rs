@@ -9,18 +9,19 @@ use lictor_json::Text;
 use lictor_logic::{Facts, MonitorId, Time, Verdict};
 use lictor_policy::Suppression;
 
+use crate::Judge;
+use crate::facts::Context;
 use crate::finding::Finding;
 use crate::monitor_group::Violations;
 use crate::session::SessionError;
 use crate::shared_history::HistoryEvent;
 use crate::state::{SessionState, ViolationCount};
-use crate::{Judge, label};
 
 impl Judge {
     /// Begins a session of which only the state is kept.
     pub fn start(&mut self) -> SessionState {
         let counts = vec![ViolationCount::default(); self.properties().len()];
-        let (standing, context) = (self.group.start(), label::Context::default());
+        let (standing, context) = (self.group.start(), Context::default());
         let beliefs = self.risks.start();
         SessionState { judge: self.id, standing, beliefs, context, steps: 0, counts, lost: None }
     }

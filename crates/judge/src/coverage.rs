@@ -8,7 +8,7 @@ use lictor_logic::{Atom, Term, Value};
 use lictor_policy::{History, Property};
 
 use crate::Judge;
-use crate::label::{Labels, NameId, collect_atoms};
+use crate::facts::{Labels, NameId, collect_atoms};
 
 /// The facts that properties ask for and that have not occurred yet, and those that have.
 ///

@@ -6,7 +6,7 @@ use lictor_event::{Arguments, Event};
 use lictor_json::Json;
 use lictor_recognise::{LONG_TEXT_BYTES, PersonalData};
 
-use crate::label::recognise;
+use crate::facts::recognise;
 use crate::prepared::PreparedPolicy;
 
 /// Searches long texts of events for a [judge](crate::Judge) and its forks, which then know what was found.

@@ -8,7 +8,7 @@ use lictor_logic::{Arena, Atom, Facts, Formula, Monitor, Snapshot, Term, Value, 
 use lictor_policy::History;
 use lictor_predict::{Chain, ChainError, ChainPlace, Outlook, Predictor, SOME_VIOLATION, Step};
 
-use crate::label::collect_atoms;
+use crate::facts::collect_atoms;
 use crate::session::{Proposal, Session, SessionError};
 use crate::{Follower, Judge};
 

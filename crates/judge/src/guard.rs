@@ -30,8 +30,8 @@ use std::sync::Arc;
 use lictor_logic::{Span, Time};
 
 pub use crate::decision::{Action, Cause, Decision, ForecastObjection, Objection, Redaction, Refusal};
+pub use crate::facts::person;
 use crate::finding::Finding;
-pub use crate::label::person;
 use crate::observer::{Feed, FeedEntry};
 use crate::session::Session;
 pub use crate::trail::SavedMoments;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use lictor_logic::{Time, TraceState};
 use lictor_policy::History;
 
-use crate::label::Owner;
+use crate::facts::Owner;
 use crate::monitor_group::{MonitorGroup, Violations};
 use crate::prepared::PreparedPolicy;
 use crate::trail::Trail;

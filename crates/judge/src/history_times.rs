@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use lictor_logic::Time;
 
-use crate::label::Owner;
+use crate::facts::Owner;
 use crate::shared_history::HistoryEvent;
 
 /// The latest times of one session, for each history that it has events in.

@@ -6,8 +6,8 @@ use lictor_logic::{
 use lictor_logic::{Arena, Formula, MonitorSet, Node, Sentence, Term, Time, TraceState, Unary, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
+use crate::facts::{Labels, Plan, collect_atoms};
 use crate::finding::DecidedBy;
-use crate::label::{Labels, Plan, collect_atoms};
 use crate::trail::Trail;
 
 /// How many facts of an obligation are tried, whether they settle it.

@@ -6,8 +6,8 @@ use lictor_logic::{Arena, BeliefMonitor, CacheLimits, Formula, Interval, Monitor
 
 use super::monitor_group::MonitorGroup;
 use super::prepared::{PreparedPolicy, PropertyFormula};
+use crate::facts::{Plan, collect_names};
 use crate::identity::Identity;
-use crate::label::{Plan, collect_names};
 use crate::risk::RiskGroup;
 use lictor_json::Text;
 use lictor_policy::{History, Policy, Problem, Property};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
 
+use crate::facts::{NameId, Plan, collect_names};
 use crate::identity::Identity;
-use crate::label::{NameId, Plan, collect_names};
 use lictor_json::Text;
 use lictor_policy::{Policy, Property, Steering, Suppression};
 

@@ -7,7 +7,7 @@ use lictor_event::labeler::{Question, name_of};
 use lictor_event::{Answer, Event, Kind};
 use lictor_logic::{After, Fact, Facts, Verdict};
 
-use crate::label::NameId;
+use crate::facts::NameId;
 use crate::prepared::PreparedPolicy;
 use crate::session::{Session, SessionError};
 use crate::{Judge, LabeledEvent, SessionState};

@@ -14,8 +14,8 @@ use lictor_logic::{
     Time, Value,
 };
 
+use crate::facts::Labels;
 use crate::finding::DecidedBy;
-use crate::label::Labels;
 use crate::monitor_group::{Violation, Violations};
 use crate::prepared::PreparedPolicy;
 use crate::restore_error::RestoreError;

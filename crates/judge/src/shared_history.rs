@@ -7,10 +7,10 @@ use lictor_logic::{Time, TraceState};
 use super::monitor_group::{MonitorGroup, Violations};
 use super::prepare::MonitorGroups;
 use super::prepared::{PreparedPolicy, Provers};
+use crate::facts::{Labels, Owner, Whose};
 use crate::finding::Finding;
 use crate::history_set::{HistorySet, SharedHistory};
 use crate::identity::Identity;
-use crate::label::{Labels, Owner, Whose};
 use crate::trail::{EventSummary, Trail, TrailEnd};
 
 /// How many moments of one history are kept for witnesses. Verdicts do not need them: they are exact for any length.

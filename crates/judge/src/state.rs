@@ -2,8 +2,8 @@
 
 use lictor_logic::{Belief, TraceState};
 
+use crate::facts::{Context, Notes, Whose};
 use crate::identity::Identity;
-use crate::label::{Context, Notes, Whose};
 use crate::monitor_group::{Violation, Violations};
 
 /// The state of a session for every property. It keeps no trail: [`Session`](crate::session::Session) does, for

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lictor_logic::{Facts, Time, WitnessBudget};
 
+use crate::facts::{Labels, NameId};
 use crate::finding::{DecidedBy, Finding};
-use crate::label::{Labels, NameId};
 use crate::{PreparedPolicy, Provers, Restart, Violation, Violations};
 use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::Text;

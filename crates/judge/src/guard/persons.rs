@@ -6,8 +6,8 @@ use lictor_logic::{Fact, Value};
 
 use super::{Cause, Decider, Decision, Guard};
 use crate::Judge;
+use crate::facts::person;
 use crate::finding::Finding;
-use crate::label::person;
 use lictor_event::{Arguments, Event};
 use lictor_json::Text;
 use lictor_recognise::{PersonalData, Recogniser};

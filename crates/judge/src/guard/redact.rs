@@ -6,7 +6,7 @@ use std::ops::Range;
 use lictor_logic::{Fact, Value};
 
 use crate::decision::{Cause, Objection, Redaction};
-use crate::label::person;
+use crate::facts::person;
 use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;

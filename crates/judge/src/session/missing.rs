@@ -5,8 +5,8 @@ use lictor_logic::Time;
 use super::Session;
 use super::step::without_numbers;
 use crate::Judge;
+use crate::facts::{Labels, NameId};
 use crate::finding::Finding;
-use crate::label::{Labels, NameId};
 
 /// How many missing events a trail keeps of each gap: enough for witnesses, and verdicts do not need them.
 const MAX_KEPT_EVENTS: u64 = 64;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lictor_logic::{Facts, Moment, Time};
 
 use super::{EventSummary, TrailEnd};
-use crate::label::{Labels, Mark, NameId};
+use crate::facts::{Labels, Mark, NameId};
 
 /// The moments of a trail, in order.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EventSummary, Trail};
 use crate::PreparedPolicy;
-use crate::label::{Labels, Plan};
+use crate::facts::{Labels, Plan};
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
 

@@ -7,7 +7,7 @@ use lictor_logic::{Arena, Fact, Formula};
 use rustc_hash::FxHashMap;
 
 use super::definition::CasePlan;
-use super::facts::NameId;
+use super::labels::NameId;
 use super::names::collect_names;
 use super::purpose_words::PurposeWords;
 use super::reach::TextReach;

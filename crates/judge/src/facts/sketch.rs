@@ -8,11 +8,11 @@ use lictor_json::Object;
 use lictor_policy::expression::EvaluationScope;
 
 use super::values::value_of;
-use super::{Context, Labeler, Labels, Plan};
+use super::{Context, FactFinder, Labels, Plan};
+use crate::facts::record_plan::RecordPlan;
 use crate::guidance::CallSketch;
-use crate::label::record_plan::RecordPlan;
 
-impl Labeler {
+impl FactFinder {
     /// Fills in the facts of a sketched call. With annotators, which may add any fact and state other purposes, only
     /// those of the tool itself are known.
     pub(crate) fn label_sketch(

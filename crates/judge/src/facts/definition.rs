@@ -3,7 +3,7 @@
 use lictor_logic::Value;
 use regex::Regex;
 
-use super::facts::{Labels, NameId};
+use super::labels::{Labels, NameId};
 use lictor_event::labeler::name_of;
 use lictor_event::{Answer, Event, Kind};
 use lictor_json::Text;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{Labels, NameId};
+use super::labels::{Labels, NameId};
 use super::values::Values;
 use lictor_event::{Arguments, Event};
 use lictor_recognise::{SecretKind, find_secrets};

@@ -5,7 +5,7 @@ use lictor_event::{Answer, AnswerValue};
 use lictor_logic::{Chance, Value};
 use rustc_hash::FxBuildHasher;
 
-use super::facts::{Labels, NameId};
+use super::labels::{Labels, NameId};
 
 /// What the log and labelers say about facts, in the order in which the facts were first named.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ mod context;
 mod definition;
 mod effect;
 mod erased;
-mod facts;
 mod failure;
+mod labels;
 mod names;
 mod opinions;
 mod person;
@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use lictor_logic::Value;
 
 pub(crate) use context::{Context, Notes, SavedContext};
-pub(crate) use facts::{Labels, Mark, NameId};
+pub(crate) use labels::{Labels, Mark, NameId};
 pub(crate) use names::{collect_atoms, collect_names};
 pub(crate) use plan::Plan;
 
@@ -56,7 +56,7 @@ const SPECIAL: [&str; 9] =
 
 /// Finds the facts of events.
 #[derive(Debug, Default)]
-pub(crate) struct Labeler {
+pub(crate) struct FactFinder {
     tools: Tools,
     values: Values,
     found: PersonalData,
@@ -72,7 +72,7 @@ struct Annotations<'a> {
     subjects: &'a [Text],
 }
 
-impl Labeler {
+impl FactFinder {
     /// Fills in the facts of the next event of a session, and returns what to remember of it.
     pub(crate) fn label(&mut self, plan: &Plan, context: &Context, event: &Event, labels: &mut Labels) -> Notes {
         labels.clear();
@@ -92,7 +92,7 @@ impl Labeler {
             // It answers a missing call, whose tool and arguments are unknown.
             (0..plan.names.len() as u32).for_each(|name| labels.doubt(name, Vec::new()));
         }
-        let Labeler { values, found, purposes, purpose_sources, .. } = self;
+        let FactFinder { values, found, purposes, purpose_sources, .. } = self;
         purpose_sources.clear();
         recognise(plan, event, found);
         if plan.needs.subjects && event.subjects.is_none() && is_made_by_agent(&event.kind) {

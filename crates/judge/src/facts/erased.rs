@@ -5,7 +5,7 @@
 use lictor_event::{Arguments, Event};
 use lictor_json::{Json, Text};
 
-use super::facts::{Labels, NameId};
+use super::labels::{Labels, NameId};
 use super::values::plain_text;
 use lictor_logic::Value;
 

@@ -6,8 +6,8 @@ use lictor_json::Text;
 use lictor_policy::ToolRecordKind;
 use lictor_policy::expression::{AnsweredCall, CelValue, Evaluation, EvaluationScope, Expression};
 
-use super::facts::{Labels, NameId};
 use super::failure::{is_success, misses_object};
+use super::labels::{Labels, NameId};
 use super::person;
 use super::plan::Plan;
 use super::record_plan::{PurposePlace, RecordPlan};
