@@ -67,6 +67,15 @@ pub(super) struct Batches<'a> {
     /// The report of each input so far; none for unreadable ones.
     files: Vec<Option<FileReport>>,
     faults: Vec<Fault>,
+    /// Where reading was stopped, if it was.
+    cut: Option<LogCut>,
+}
+
+/// Where an audit that was stopped ceased to read: after so many chunks of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogCut {
+    pub(super) file: usize,
+    pub(super) chunks: usize,
 }
 
 /// A file that is being read.
@@ -75,6 +84,8 @@ struct OpenFile {
     log: usize,
     format: Format,
     chunks: Chunks,
+    /// How many chunks of it were read.
+    read: usize,
     /// The decoder between batches, for a file that must be decoded in order.
     decoder: Option<Box<dyn Decoder>>,
 }
@@ -103,11 +114,38 @@ pub(super) fn continues_log(before: (&Input, Format), after: (&Input, Format)) -
 
 impl<'a> Batches<'a> {
     pub(super) fn new(inputs: &'a [Input], options: &'a AuditOptions) -> Batches<'a> {
-        Batches { inputs, options, next: 0, current: None, ended: None, files: Vec::new(), faults: Vec::new() }
+        Batches {
+            inputs,
+            options,
+            next: 0,
+            current: None,
+            ended: None,
+            files: Vec::new(),
+            faults: Vec::new(),
+            cut: None,
+        }
     }
 
     pub(super) fn options(&self) -> &'a AuditOptions {
         self.options
+    }
+
+    /// Stops reading: only what the decoders hold is still to come.
+    pub(super) fn stop(&mut self) {
+        if self.cut.is_some() {
+            return;
+        }
+        let open = self.current.as_ref().map(|open| LogCut { file: open.file, chunks: open.read });
+        self.cut = Some(open.unwrap_or(LogCut { file: self.next, chunks: 0 }));
+        if let Some(OpenFile { file, log, format, decoder: Some(decoder), .. }) = self.current.take() {
+            self.ended = Some(EndedPart { file, log, format, decoder });
+        }
+        self.next = self.inputs.len();
+    }
+
+    /// Returns where reading was stopped before the end of the logs.
+    pub(super) fn cut(&self) -> Option<LogCut> {
+        self.cut.filter(|cut| cut.file < self.inputs.len())
     }
 
     /// Returns the number of the input with a name, or the number after the last.
@@ -156,11 +194,11 @@ impl<'a> Batches<'a> {
         self.next = file + 1;
         self.files.push(Some(FileReport { name: Arc::clone(input.name()), format, events: 0 }));
         if format.records_stand_alone() {
-            self.current = Some(OpenFile { file, log: file, format, chunks, decoder: None });
+            self.current = Some(OpenFile { file, log: file, format, chunks, read: 0, decoder: None });
             return Ok(None);
         }
         if let Some(EndedPart { log, decoder, .. }) = self.ended.take() {
-            self.current = Some(OpenFile { file, log, format, chunks, decoder: Some(decoder) });
+            self.current = Some(OpenFile { file, log, format, chunks, read: 0, decoder: Some(decoder) });
             return Ok(None);
         }
         let Some(first) = chunks.next() else { return Ok(None) };
@@ -174,7 +212,8 @@ impl<'a> Batches<'a> {
                 let read: Vec<Chunk> = [first].into_iter().chain(second).collect();
                 let bytes = read.iter().map(Chunk::size).sum();
                 feed_decoder(&read, decoder.as_mut(), &mut decoded);
-                self.current = Some(OpenFile { file, log: file, format, chunks, decoder: Some(decoder) });
+                let count = read.len();
+                self.current = Some(OpenFile { file, log: file, format, chunks, read: count, decoder: Some(decoder) });
                 Ok(Some(Batch { file, log: file, format, work: BatchContent::Decoded(decoded, bytes) }))
             }
         }
@@ -184,7 +223,9 @@ impl<'a> Batches<'a> {
     fn read_current(&mut self) -> Option<Batch> {
         let current = self.current.as_mut()?;
         let OpenFile { file, log, format, .. } = *current;
-        match (current.chunks.next(), &mut current.decoder) {
+        let chunk = current.chunks.next();
+        current.read += usize::from(chunk.is_some());
+        match (chunk, &mut current.decoder) {
             (Some(chunk), None) => Some(Batch { file, log, format, work: BatchContent::Chunk(chunk) }),
             (Some(chunk), Some(decoder)) => {
                 let mut decoded = DecodedEvents::default();

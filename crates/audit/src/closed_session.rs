@@ -4,6 +4,7 @@ use crate::report::{PropertyOutcome, SessionReport};
 use crate::session_records::SessionRecords;
 use lictor_event::order::GapCause;
 use lictor_json::Text;
+use lictor_logic::Time;
 
 /// The place of an event: file, line, index among the events of its batch.
 pub(super) type EventPlace = (u32, u32, u32);
@@ -15,6 +16,15 @@ pub(super) struct SessionKey {
     pub(super) file: Option<u32>,
     /// Its name in the log; none for the session of the whole file.
     pub(super) name: Option<Text>,
+}
+
+/// How the log of the sessions ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogEnd {
+    /// It was read to its end. Deadlines are evaluated as of a time.
+    Reached(Option<Time>),
+    /// The audit was stopped before, so that the sessions may go on.
+    Cut,
 }
 
 /// A session that was judged.

@@ -8,7 +8,7 @@ mod entries;
 mod reader;
 mod report;
 
-pub(crate) use cursor::JoinCursor;
+pub(crate) use cursor::{JoinCursor, RemainingEntries};
 pub(crate) use entries::JoinEntries;
 pub(crate) use reader::read_entries;
 pub use report::{JoinReport, UnmatchedEntry};

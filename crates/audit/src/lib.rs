@@ -9,16 +9,17 @@ mod batch;
 mod closed_session;
 pub mod comparison;
 mod coverage;
-mod deferred;
+mod error;
 mod guarded_log;
 mod inventory;
 mod join;
 mod log_reading;
 mod noise;
 mod options;
+mod progress;
 mod replay;
 pub mod report;
-mod sayings_spool;
+mod session;
 mod session_key;
 mod session_records;
 mod sessions;
@@ -30,23 +31,22 @@ pub mod trial;
 mod worker_pool;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::hash::RandomState;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::report::{FileReport, Report, ReportOrigin};
+use crate::report::{FileReport, Interruption, Report, ReportOrigin};
 pub use answers::AnswerBook;
 use coverage::SeenFacts;
 pub use coverage::{LogCoverage, MissingFact, RecordedContent, UnexercisedProperty, UnknownFact};
+pub use error::AuditError;
 pub use guarded_log::{ApprovedFinding, GuardedLog, StoppedBy, Waiver};
 pub use inventory::{Inventory, ToolUse, take_inventory};
 use join::JoinEntries;
 pub use join::{JoinReport, UnmatchedEntry};
 use lictor_decode::Fault;
-use lictor_decode::input::{Input, InputError};
-use lictor_json::Text;
+use lictor_decode::input::Input;
 use lictor_judge::Judge;
 use lictor_judge::finding::Finding;
 use lictor_judge::session::SessionError;
@@ -54,111 +54,17 @@ use lictor_policy::Suppression;
 use lictor_policy::glob::Glob;
 pub use noise::{FindingNoise, TurningLabel};
 pub use options::AuditOptions;
+pub use progress::Progress;
 pub use sessions::{LogSessions, SessionEvents, sessions};
 
-use batch::Batches;
-use closed_session::ClosedSession;
-use shard::Shard;
+use batch::{Batches, LogCut};
+use closed_session::{ClosedSession, LogEnd};
+use replay::ReplayedLog;
+use shard::{JudgedShard, Shard};
 use shared_history::HistoryEntry;
 
 /// The most threads; more only compete, since every batch is divided among all of them.
 const MAX_THREADS: usize = 256;
-
-/// Why an audit failed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum AuditError {
-    /// An input cannot be read at all.
-    Input(InputError),
-    /// The inputs have no events.
-    NoEvents {
-        /// The places that could not be read.
-        faults: Vec<Fault>,
-        /// The files that were read.
-        files: Vec<FileReport>,
-    },
-    /// The threads could not be started.
-    Threads(String),
-    /// The judge refused a session.
-    Session(SessionError),
-    /// The entries of other systems cannot be joined, and why.
-    Join(String),
-    /// No record has the member that should name its session.
-    SessionKey {
-        /// The path of the member.
-        key: Text,
-        /// The paths of the members that may tell sessions.
-        members: Vec<Text>,
-    },
-}
-
-impl fmt::Display for AuditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AuditError::Input(error) => error.fmt(f),
-            AuditError::NoEvents { faults, .. } => {
-                f.write_str("no events to judge")?;
-                match faults.len() {
-                    0 => f.write_str("; check the files and --input-format"),
-                    1 => f.write_str("; one place could not be read"),
-                    count => write!(f, "; {count} places could not be read"),
-                }
-            }
-            AuditError::Threads(message) => write!(f, "cannot start threads: {message}"),
-            AuditError::Session(error) => error.fmt(f),
-            AuditError::Join(message) => f.write_str(message),
-            AuditError::SessionKey { key, members } => {
-                write!(f, "no record of the logs has a member `{key}` that could name its session\nhint: ")?;
-                match &members[..] {
-                    [] => f.write_str(
-                        "no other member reads like the name of a session; without a name, each file is one",
-                    ),
-                    members => write!(f, "members that may tell sessions are `{}`", members.join("`, `")),
-                }
-            }
-        }
-    }
-}
-
-impl std::error::Error for AuditError {
-    /// Returns the source of the wrapped error, whose message is this error's own.
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            AuditError::Input(error) => error.source(),
-            AuditError::Session(error) => error.source(),
-            AuditError::NoEvents { .. }
-            | AuditError::Threads(_)
-            | AuditError::Join(_)
-            | AuditError::SessionKey { .. } => None,
-        }
-    }
-}
-
-impl From<SessionError> for AuditError {
-    fn from(error: SessionError) -> AuditError {
-        AuditError::Session(error)
-    }
-}
-
-impl From<InputError> for AuditError {
-    fn from(error: InputError) -> AuditError {
-        AuditError::Input(error)
-    }
-}
-
-/// Receives the progress of a running audit.
-pub trait Progress: Sync {
-    /// Reports that so many more bytes were read and events judged.
-    fn advanced(&self, bytes: u64, events: u64);
-
-    /// Reports that witnesses were found in so many sessions, of all that have findings.
-    fn explained(&self, _sessions: usize, _all: usize) {}
-}
-
-/// Ignores the progress.
-impl Progress for () {
-    fn advanced(&self, _bytes: u64, _events: u64) {}
-}
 
 /// Judges all sessions of the inputs.
 ///
@@ -194,22 +100,24 @@ fn run(
         drop(pass);
         pass = judge_sessions(judge, inputs, options, &joins, &(), threads)?;
     }
-    let FirstPass { mut shards, files, mut faults } = pass;
+    let FirstPass { shards, files, mut faults, cut } = pass;
     faults.append(&mut join_faults);
-    let history: Vec<HistoryEntry> = shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.history)).collect();
+    let end = if cut.is_some() { LogEnd::Cut } else { LogEnd::Reached(options.as_of) };
+    let judged: Result<Vec<JudgedShard>, SessionError> = shards.into_par_iter().map(|shard| shard.close(end)).collect();
+    let (mut closed, mut history): (Vec<ClosedSession>, Vec<HistoryEntry>) = (Vec::new(), Vec::new());
     let mut seen = SeenFacts::new(judge);
-    for shard in &mut shards {
-        seen.merge(std::mem::replace(&mut shard.seen, SeenFacts::new(judge)));
+    for mut shard in judged? {
+        closed.append(&mut shard.sessions);
+        history.append(&mut shard.history);
+        seen.merge(shard.seen);
     }
-    let closed: Result<Vec<Vec<ClosedSession>>, SessionError> =
-        shards.into_par_iter().map(|shard| shard.close_sessions(options.as_of)).collect();
-    let mut closed: Vec<ClosedSession> = closed?.into_iter().flatten().collect();
     closed.par_sort_unstable_by_key(|session| session.order);
     let is_judged = seen.judged_properties(judge);
     closed.par_iter_mut().for_each(|session| session.withdraw_unjudged(&is_judged));
     let joined = Some(&*joins).filter(|joins| !joins.is_empty());
-    let (mut findings, mut noise) =
-        replay::find_witnesses(judge, inputs, &files, &mut closed, options, joined, progress)?;
+    let log = ReplayedLog { inputs, files: &files, cut, end };
+    let (mut findings, mut noise, unexplained) =
+        replay::find_witnesses(judge, log, &mut closed, options, joined, progress)?;
     let unjudged: HashSet<&str> = judge
         .properties()
         .iter()
@@ -218,7 +126,8 @@ fn run(
         .map(|(property, _)| property.id.as_str())
         .collect();
     findings.retain(|finding| !unjudged.contains(finding.property.id.as_str()));
-    shared_history::judge_histories(judge, history, &mut closed, &mut findings, options.as_of)?;
+    let as_of = options.as_of.filter(|_| cut.is_none());
+    shared_history::judge_histories(judge, history, &mut closed, &mut findings, as_of)?;
     let silent_sessions = closed.iter().filter(|session| !session.has_facts).count();
     let mut report = Report {
         policy: judge.policy().clone(),
@@ -234,6 +143,7 @@ fn run(
         noise: Vec::new(),
         approved: Vec::new(),
         guarded: Vec::new(),
+        interruption: Interruption::new(cut.is_some(), unexplained),
     };
     approved::separate_approved(&mut report, &options.guarded);
     (report.findings, report.known) = split_known(report.findings, &options.baseline);
@@ -249,6 +159,8 @@ struct FirstPass {
     /// The report of each input; none for unreadable ones.
     files: Vec<Option<FileReport>>,
     faults: Vec<Fault>,
+    /// Where reading was stopped before the end of the logs.
+    cut: Option<LogCut>,
 }
 
 /// Judges all sessions once, without witnesses.
@@ -267,14 +179,17 @@ fn judge_sessions(
     let start_shard = |_| Shard::new(judge.fork(), hasher.clone(), options, joins.cloned());
     let mut shards: Vec<Shard> = (0..threads).map(start_shard).collect();
     let mut faults = worker_pool::judge_all(&mut batches, &mut shards, &hasher, progress);
+    let cut = batches.cut();
     let (files, mut unreadable) = batches.into_files();
     faults.append(&mut unreadable);
     if files.iter().flatten().all(|file| file.events == 0) {
         return Err(AuditError::NoEvents { faults, files: files.into_iter().flatten().collect() });
     }
-    faults.extend(batch::find_eventless(inputs, &files));
-    shards.par_iter_mut().for_each(Shard::release_waiting);
-    Ok(FirstPass { shards, files, faults })
+    if cut.is_none() {
+        faults.extend(batch::find_eventless(inputs, &files));
+        shards.par_iter_mut().for_each(Shard::release_waiting);
+    }
+    Ok(FirstPass { shards, files, faults, cut })
 }
 
 fn split_known(findings: Vec<Finding>, baseline: &HashSet<String>) -> (Vec<Finding>, usize) {

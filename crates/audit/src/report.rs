@@ -74,6 +74,18 @@ pub struct Report {
     pub approved: Vec<ApprovedFinding>,
     /// What guards did with the events of the logs that they wrote.
     pub guarded: Vec<GuardedLog>,
+    /// How far the audit came, if it was stopped.
+    pub interruption: Option<Interruption>,
+}
+
+/// How far an audit came that was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Interruption {
+    /// Whether a part of the logs was not read, so that no session is judged by its end.
+    pub has_unread_logs: bool,
+    /// How many sessions with violations have no findings here, since they were not explained.
+    pub unexplained: usize,
 }
 
 /// A file that was read.
@@ -142,6 +154,13 @@ impl Report {
     /// Returns the totals.
     pub fn totals(&self) -> Totals {
         Totals::new(self)
+    }
+}
+
+impl Interruption {
+    /// Returns what is missing; none if nothing is.
+    pub(crate) fn new(has_unread_logs: bool, unexplained: usize) -> Option<Interruption> {
+        (has_unread_logs || unexplained > 0).then_some(Interruption { has_unread_logs, unexplained })
     }
 }
 

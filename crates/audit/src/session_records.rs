@@ -14,11 +14,14 @@ pub(super) struct SessionRecords {
     files: Vec<(u32, u32)>,
     distances: Vec<u8>,
     last: u32,
+    /// How many events they are.
+    events: u32,
 }
 
 impl SessionRecords {
     /// Adds the record of an event; records of a file come in order.
     pub(super) fn add(&mut self, file: u32, index: u32) {
+        self.events = self.events.saturating_add(1);
         let is_first = self.files.last().is_none_or(|(last, _)| *last != file);
         if is_first {
             // Mostly it is the only one.
@@ -42,6 +45,11 @@ impl SessionRecords {
             distance >>= 7;
         }
         self.distances.push(distance as u8);
+    }
+
+    /// Returns how many events they are.
+    pub(super) fn events(&self) -> u32 {
+        self.events
     }
 
     /// Returns the records of each file.
@@ -76,6 +84,7 @@ mod tests {
             records.add(file, index);
         }
         let kept: Vec<_> = records.by_file().collect();
+        assert_eq!(records.events(), 8);
         assert_eq!(kept, [(0, vec![0, 5, 200, 4_000_000_000]), (2, vec![7, 8]), (3, vec![0])]);
     }
 }

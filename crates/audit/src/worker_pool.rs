@@ -97,10 +97,11 @@ pub(super) fn judge_all(
     let BatchQueue { mut faults, mut notes, .. } = pool.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut unordered = UnorderedSessions::default();
     for shard in shards {
-        faults.append(&mut shard.faults);
-        unordered.merge(std::mem::take(&mut shard.unordered));
-        notes.merge(shard.take_notes());
-        shard.counts.iter().enumerate().for_each(|(file, events)| batches.add_events(file, *events));
+        let mut found = shard.take_notes();
+        faults.append(&mut found.faults);
+        unordered.merge(found.unordered);
+        notes.merge(found.log);
+        found.counts.iter().enumerate().for_each(|(file, events)| batches.add_events(file, *events));
     }
     faults.extend(unordered.into_fault());
     faults.extend(notes.into_faults().into_iter().map(|fault| (batches.number(&fault.file), fault)));
@@ -158,6 +159,9 @@ impl WorkerPool<'_, '_> {
     fn divide_next(&self) {
         let (number, batch) = {
             let mut reader = lock(&self.reader);
+            if self.progress.is_stopped() {
+                reader.batches.stop();
+            }
             let batch = reader.batches.next();
             let number = reader.read;
             reader.read += u64::from(batch.is_some());

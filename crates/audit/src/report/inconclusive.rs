@@ -95,7 +95,24 @@ pub(super) fn describe_doubts(report: &Report) -> Vec<String> {
 
 /// Describes what guards did, what is inconclusive, and what was not put to the test: the notes of the summary.
 pub(super) fn describe_notes(report: &Report) -> Vec<String> {
-    [describe_guarding(report), describe_inconclusive(report), describe_coverage(report)].concat()
+    [describe_interruption(report), describe_guarding(report), describe_inconclusive(report), describe_coverage(report)]
+        .concat()
+}
+
+/// Describes what an audit that was stopped left out.
+fn describe_interruption(report: &Report) -> Vec<String> {
+    let Some(interruption) = report.interruption else { return Vec::new() };
+    let unread = "the audit was stopped: the rest of the logs is not judged, and sessions are judged up to there, without \
+                  their ends";
+    let mut notes = Vec::new();
+    if interruption.has_unread_logs {
+        notes.push(unread.to_owned());
+    }
+    if interruption.unexplained > 0 {
+        let sessions = format_count(interruption.unexplained as u64, "session");
+        notes.push(format!("the audit was stopped: the findings of {sessions} with violations are not listed"));
+    }
+    notes
 }
 
 impl<'a> OpenProperty<'a> {

@@ -13,28 +13,28 @@ use lictor_json::Text;
 use lictor_judge::session::SessionError;
 use lictor_judge::{Judge, SessionState};
 
-use super::answers::{AnswerBook, EventKey};
+use crate::answers::{AnswerBook, EventKey};
 
 /// How many events of a session wait at most: each is judged again when questions are asked.
 const MAX_EVENTS: usize = 128;
 
 /// How many of them may go on waiting when there are too many.
-pub(super) const LEFT_EVENTS: usize = MAX_EVENTS / 2;
+pub(crate) const LEFT_EVENTS: usize = MAX_EVENTS / 2;
 
 /// Asks labelers about the events of one session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SessionAsker<'a> {
-    pub(super) answers: &'a AnswerBook,
+pub(crate) struct SessionAsker<'a> {
+    pub(crate) answers: &'a AnswerBook,
     /// The file in which the session begins, and its name.
-    pub(super) file: &'a Arc<str>,
-    pub(super) session: &'a Text,
+    pub(crate) file: &'a Arc<str>,
+    pub(crate) session: &'a Text,
     /// How many events questions look back at.
-    pub(super) window: usize,
+    pub(crate) window: usize,
 }
 
 /// Events with questions that wait, and those after them.
 #[derive(Debug)]
-pub(super) struct DeferredEvents {
+pub(crate) struct DeferredEvents {
     /// The state before the first of them.
     start: SessionState,
     /// The events before the first that questions may look back at.
@@ -44,7 +44,7 @@ pub(super) struct DeferredEvents {
 
 /// Which answers are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum WantedAnswers {
+pub(crate) enum WantedAnswers {
     /// Those that say whether the last event violates some properties, by number.
     AtLastEvent(Vec<usize>),
     /// Those that say what becomes of some properties, by number, if the session ends here.
@@ -55,21 +55,21 @@ pub(super) enum WantedAnswers {
 
 /// What became of a session after questions were asked.
 #[derive(Debug)]
-pub(super) struct AskedSession {
+pub(crate) struct AskedSession {
     /// The state after the last event.
-    pub(super) state: SessionState,
+    pub(crate) state: SessionState,
     /// The events whose questions still wait.
-    pub(super) deferred: Option<Box<DeferredEvents>>,
+    pub(crate) deferred: Option<Box<DeferredEvents>>,
 }
 
 impl SessionAsker<'_> {
     /// Returns the event by which answers are kept.
-    pub(super) fn key(&self, step: u32) -> EventKey {
+    pub(crate) fn key(&self, step: u32) -> EventKey {
         EventKey { file: Arc::clone(self.file), session: self.session.clone(), step }
     }
 
     /// Adds the answers of labelers to an event. Returns whether one was asked.
-    pub(super) fn ask_about(
+    pub(crate) fn ask_about(
         &self,
         step: u32,
         event: &mut Event,
@@ -86,7 +86,7 @@ impl SessionAsker<'_> {
     /// Asks what matters to some properties about an event, in as few requests as possible: first what may spare other
     /// questions. Stops as soon as it is known whether the event violates the properties of `doubts`, if there are any.
     /// Returns whether a labeler was asked.
-    pub(super) fn ask_event(
+    pub(crate) fn ask_event(
         &self,
         judge: &mut Judge,
         (state, before): (&SessionState, &[Event]),
@@ -152,7 +152,7 @@ impl SessionAsker<'_> {
     }
 
     /// Keeps an event for questions that look back.
-    pub(super) fn remember(&self, recent: &mut Vec<Event>, event: &Event) {
+    pub(crate) fn remember(&self, recent: &mut Vec<Event>, event: &Event) {
         if self.window > 0 {
             recent.push(event.clone());
             recent.drain(..recent.len().saturating_sub(self.window));
@@ -161,22 +161,22 @@ impl SessionAsker<'_> {
 }
 
 impl DeferredEvents {
-    pub(super) fn new(start: SessionState, before: Vec<Event>) -> DeferredEvents {
+    pub(crate) fn new(start: SessionState, before: Vec<Event>) -> DeferredEvents {
         DeferredEvents { start, before, events: VecDeque::new() }
     }
 
     /// Adds the next event, with the answers that are known.
-    pub(super) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
     /// Whether so many events wait that some questions have to be asked.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.events.len() >= MAX_EVENTS
     }
 
     /// Asks for answers. `note` is called for each event that has new ones, after it was judged.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         self,
         judge: &mut Judge,
         asker: &SessionAsker<'_>,
