@@ -1,5 +1,6 @@
 //! `lictor-bench audit`: a whole audit against only parsing the same bytes.
 
+pub(crate) mod findings;
 mod parse;
 
 use std::error::Error;
@@ -80,6 +81,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     memory(&mut table)?;
+    findings::measure(&mut table)?;
     table.finish();
     Ok(())
 }

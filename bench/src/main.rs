@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         }
         Some((name, [])) if name == "ledger" => finish(ledger::run()),
         Some((name, [])) if name == "audit" => finish(audit::run()),
+        Some((name, [path])) if name == "audit-messages" => finish(audit::findings::file(path)),
         Some((name, [path, properties])) if name == "audit-file" => finish(audit::file(path, properties)),
         Some((name, [])) if name == "store" => finish(store::run()),
         Some((name, [engine, step, folder])) if name == "store-step" => finish(store::step(engine, step, folder)),

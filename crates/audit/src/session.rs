@@ -9,7 +9,6 @@ mod join;
 pub(super) mod judge;
 pub(super) mod note;
 pub(super) mod reorder;
-mod sayings_spool;
 pub(super) mod sequence;
 pub(super) mod spool;
 

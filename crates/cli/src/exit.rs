@@ -13,6 +13,8 @@ pub(crate) enum Outcome {
     Findings,
     /// Some input could not be read, so the result does not cover all of it.
     Unjudged,
+    /// The user stopped the command, so the result covers only a part.
+    Interrupted,
 }
 
 impl Outcome {
@@ -33,6 +35,8 @@ impl Outcome {
             Outcome::Findings => 1,
             Outcome::Unjudged => 2,
             Outcome::Inconclusive => 3,
+            // As a shell reports a command that Ctrl-C ended: 128 and the number of the signal.
+            Outcome::Interrupted => 130,
         }
     }
 }

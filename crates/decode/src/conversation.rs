@@ -9,10 +9,15 @@
 //! The instructions before the first message often change from request to request (with the time, say). They are not
 //! part of the compared history, once the agent has acted in it; changed instructions are an event.
 
-use std::collections::{HashMap, HashSet};
+mod state;
+mod table;
+
+use std::collections::HashMap;
 
 use lictor_logic::Time;
 
+use self::state::Conversation;
+use self::table::ConversationTable;
 use super::repeated_history::{Continuation, EMPTY_HISTORY, EventKey, is_act};
 use super::restart_signs::count_restarts;
 use super::sliding_windows::{SlidingWindows, is_periodic};
@@ -20,9 +25,6 @@ use super::{DecodedEvents, Fault, LogRecord};
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind, Source};
 use lictor_json::{Json, Text};
-
-/// How many histories of one session are remembered.
-const MAX_HISTORIES: usize = 8;
 
 /// The fewest events that show which conversation a trimmed history belongs to, if the log names no session.
 const MIN_TELLING_EVENTS: usize = 3;
@@ -48,7 +50,7 @@ pub(super) struct Request {
 /// The conversations of one file.
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
-    all: Vec<Conversation>,
+    all: ConversationTable,
     /// The conversation whose history has exactly this hash.
     ends: HashMap<ContentHash, usize>,
     /// The conversations of sessions that the log names.
@@ -62,31 +64,13 @@ pub(super) struct Conversations {
     current: usize,
 }
 
-#[derive(Debug, Default)]
-struct Conversation {
-    session: Option<Text>,
-    /// Whether the log names the session.
-    is_named: bool,
-    /// Its histories; the last is that of the last request.
-    histories: Vec<Vec<EventKey>>,
-    /// The hash of the last history.
-    hash: ContentHash,
-    /// The hash of the last event of that history.
-    last: Option<ContentHash>,
-    /// The keys under which the conversation is found; several where the model gave several answers.
-    ends: Vec<ContentHash>,
-    /// The hash of the instructions before the first message.
-    preamble: ContentHash,
-    /// Whether the agent has said or done anything.
-    acted: bool,
-    /// The tool of each call.
-    tools: HashMap<Text, Text>,
-    /// The calls and answers with an id and a time, which a log may have twice.
-    delivered: HashSet<ContentHash>,
-    /// The hash of the tools on offer.
-    definitions: Option<ContentHash>,
-    /// How many conversations its history holds beside the first; reported once.
-    restarts: usize,
+/// Returns the fault of a session that could not be read from a temporary file.
+fn describe_lost(session: Text) -> Fault {
+    let message = format!(
+        "what is known of session `{session}` could not be read from a temporary file: messages that it repeats are \
+         judged again"
+    );
+    Fault { file: "-".into(), line: 1, column: None, code: "decode.temporary_file", message }
 }
 
 /// Returns the fault of a record that holds several conversations.
@@ -126,7 +110,7 @@ impl Conversations {
             None => self.find(preamble, &keys, &stamp.source),
         };
         self.current = index;
-        if restarts > 0 && std::mem::replace(&mut self.all[index].restarts, restarts) == 0 {
+        if restarts > 0 && std::mem::replace(&mut self.all.open(index).restarts, restarts) == 0 {
             out.faults.push(describe_restarts(restarts, &stamp.source));
         }
         // The time of a history is that of its last step. When the steps before it were, it does not say.
@@ -139,7 +123,7 @@ impl Conversations {
             let new = keys.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
             self.windows.note_events(index, new.map(|(key, _)| key));
         }
-        let conversation = &mut self.all[index];
+        let conversation = self.all.open(index);
         conversation.hash = hash_keys(EMPTY_HISTORY, &keys);
         conversation.push_history(keys);
         conversation.name_tools(&mut body);
@@ -176,7 +160,7 @@ impl Conversations {
         out: &mut DecodedEvents,
     ) {
         let index = self.ensure(index, stamp);
-        let conversation = &mut self.all[index];
+        let conversation = self.all.open(index);
         let before = conversation.hash;
         let mut others = Vec::new();
         for (number, mut events) in choices.into_iter().enumerate() {
@@ -221,7 +205,7 @@ impl Conversations {
     /// Emits an event that is not part of the history, such as a failure.
     pub(super) fn add_event(&mut self, index: usize, event: Event, stamp: &Stamp, out: &mut DecodedEvents) {
         let index = self.ensure(index, stamp);
-        push_events(vec![event], self.all[index].session.clone(), stamp, out);
+        push_events(vec![event], self.all.open(index).session.clone(), stamp, out);
     }
 
     /// Takes the instructions and tools that an answer repeats from its request, unless they are known.
@@ -234,10 +218,10 @@ impl Conversations {
         out: &mut DecodedEvents,
     ) {
         let index = self.ensure(index, stamp);
-        if self.all[index].definitions.is_none() {
+        if self.all.open(index).definitions.is_none() {
             self.emit_definitions(index, definitions, stamp, out);
         }
-        if self.all[index].preamble == EMPTY_HISTORY {
+        if self.all.open(index).preamble == EMPTY_HISTORY {
             self.emit_instructions(index, hash_events(&instructions), instructions, stamp, out);
         }
     }
@@ -249,7 +233,7 @@ impl Conversations {
 
     /// Whether the log names the session of the last request.
     pub(super) fn is_named(&self) -> bool {
-        self.all.get(self.current).is_some_and(|conversation| conversation.is_named)
+        self.all.is_named(self.current)
     }
 
     /// Returns to a conversation.
@@ -282,7 +266,7 @@ impl Conversations {
         let Some(&index) = self.named.get(session) else {
             return (self.begin(Some(session.clone()), &Source::default()), Continuation::of_new(keys.len()), 0);
         };
-        let continuation = self.all[index].take_history(keys);
+        let continuation = self.all.open(index).take_history(keys);
         let known = continuation.known_end();
         (index, continuation, known)
     }
@@ -293,12 +277,12 @@ impl Conversations {
         let part = self.find_trimmed(keys, &whole).or_else(|| self.find_window(preamble, keys, &whole, source));
         match part.or(whole) {
             Some((index, continuation)) => {
-                self.all[index].histories.pop();
+                self.all.open(index).histories.pop();
                 let known = continuation.known_end();
                 (index, continuation, known)
             }
             None => {
-                self.windows.note_beginning(keys, source, |index| self.all[index].last_history().len());
+                self.windows.note_beginning(keys, source, |index| self.all.last_history(index).len());
                 (self.begin(None, source), Continuation::of_new(keys.len()), 0)
             }
         }
@@ -310,7 +294,7 @@ impl Conversations {
         let prefixes = hashes.iter().enumerate().rev().map(|(place, hash)| (place + 1, hash));
         prefixes.chain([(0, &EMPTY_HISTORY)]).find_map(|(known, hash)| {
             let &index = self.ends.get(hash)?;
-            let conversation = &self.all[index];
+            let conversation = self.all.get(index)?;
             let mut pairs = conversation.histories.last().into_iter().flatten().zip(&keys[..known]);
             let is_at_other_time = pairs.any(|(known, key)| known.hash() == key.hash() && !known.is_same(key));
             let continues = conversation.acted || conversation.preamble == preamble || conversation.is_fresh();
@@ -328,7 +312,7 @@ impl Conversations {
         }
         let calls = keys.iter().rev().filter(|key| key.is_unique_call());
         let index = *calls.filter_map(|call| self.calls.get(&call.hash())).next()?;
-        let continuation = Continuation::find(self.all[index].histories.last()?, keys);
+        let continuation = Continuation::find(self.all.get(index)?.histories.last()?, keys);
         let is_told = continuation.is_certain && continuation.count_repeated() >= MIN_TELLING_EVENTS;
         (continuation.goes_on && is_told).then_some((index, continuation))
     }
@@ -346,7 +330,7 @@ impl Conversations {
             Some((index, continuation)) => (Some(*index), continuation.known_end()),
             None => (None, 0),
         };
-        let mut found = self.windows.find_candidates(keys, |index| self.all[index].last_history());
+        let mut found = self.windows.find_candidates(keys, |index| self.all.last_history(index));
         found.retain(|window| Some(window.conversation) != continued);
         // What several conversations end with may be short.
         found.sort_by_key(|window| window.continuation.known_end());
@@ -358,7 +342,7 @@ impl Conversations {
         };
         let others = found.iter().map(|other| other.continuation.known_end()).max();
         let is_longest = window.continuation.known_end() > others.unwrap_or(0).max(known);
-        let is_same_agent = self.all[window.conversation].preamble == preamble;
+        let is_same_agent = self.all.get(window.conversation).is_some_and(|of| of.preamble == preamble);
         if !is_longest || !is_same_agent || !self.windows.is_proven(&window, keys) {
             self.windows.note_doubt(source);
             return None;
@@ -369,7 +353,7 @@ impl Conversations {
 
     /// Returns the fault of requests that may continue another conversation.
     pub(super) fn take_fault(&mut self) -> Option<Fault> {
-        self.windows.take_fault()
+        self.windows.take_fault().or_else(|| self.all.take_lost().map(describe_lost))
     }
 
     fn ensure(&mut self, index: usize, stamp: &Stamp) -> usize {
@@ -397,7 +381,7 @@ impl Conversations {
 
     /// Indexes a conversation by the hash of its history, and by the hashes it would have with other choices.
     fn index_end(&mut self, index: usize, others: Vec<ContentHash>) {
-        let conversation = &mut self.all[index];
+        let conversation = self.all.open(index);
         for end in conversation.ends.drain(..) {
             if self.ends.get(&end) == Some(&index) {
                 self.ends.remove(&end);
@@ -421,7 +405,7 @@ impl Conversations {
         let Some(tools) = definitions.filter(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty())) else {
             return;
         };
-        let conversation = &mut self.all[index];
+        let conversation = self.all.open(index);
         let hash = content_hash::hash_json(tools);
         if conversation.definitions != Some(hash) {
             conversation.definitions = Some(hash);
@@ -440,81 +424,10 @@ impl Conversations {
         stamp: &Stamp,
         out: &mut DecodedEvents,
     ) {
-        let conversation = &mut self.all[index];
+        let conversation = self.all.open(index);
         if conversation.preamble != preamble {
             conversation.preamble = preamble;
             push_events(events, conversation.session.clone(), stamp, out);
-        }
-    }
-}
-
-impl Conversation {
-    /// Returns the history of the last request.
-    fn last_history(&self) -> &[EventKey] {
-        self.histories.last().map_or(&[], Vec::as_slice)
-    }
-
-    fn is_fresh(&self) -> bool {
-        self.histories.is_empty() && self.preamble == EMPTY_HISTORY
-    }
-
-    /// Whether a call or an answer was not read before, with its id, its time and all of its content: writers of logs
-    /// deliver a record again if they are not sure of the first.
-    fn is_first_delivery(&mut self, event: &Event, time: Option<Time>) -> bool {
-        let time = event.time.or(time);
-        let is_told = matches!(event.kind, Kind::ToolCall | Kind::ToolResult) && event.id.is_some() && time.is_some();
-        !is_told || self.delivered.insert(content_hash::hash_event_at(event, time))
-    }
-
-    /// Returns how a history continues this conversation, and removes the history that it replaces.
-    fn take_history(&mut self, keys: &[EventKey]) -> Continuation {
-        let last = self.histories.len().saturating_sub(1);
-        let all = self.histories.iter().enumerate().rev();
-        let found = all.map(|(place, known)| (place, Continuation::find(known, keys)));
-        // Words that were said in another history before may well be said again.
-        let continuing = found.filter(|(place, it)| it.count_repeated() > 0 && (*place == last || it.is_certain));
-        let best = continuing.reduce(|best, other| match other.1.count_repeated() > best.1.count_repeated() {
-            true => other,
-            false => best,
-        });
-        match best {
-            Some((place, continuation)) => {
-                self.histories.remove(place);
-                continuation
-            }
-            None => Continuation::of_new(keys.len()),
-        }
-    }
-
-    /// Adds the history of a request.
-    fn push_history(&mut self, keys: Vec<EventKey>) {
-        if self.histories.len() == MAX_HISTORIES {
-            self.histories.remove(0);
-        }
-        self.histories.push(keys);
-    }
-
-    /// Adds events to the last history.
-    fn extend_history(&mut self, keys: Vec<EventKey>) {
-        match self.histories.last_mut() {
-            Some(last) => last.extend(keys),
-            None => self.histories.push(keys),
-        }
-    }
-
-    /// Notes the tool of each call, and sets it in each answer to a call.
-    fn name_tools(&mut self, events: &mut [Event]) {
-        for event in events {
-            let Some(id) = &event.id else { continue };
-            match (&event.kind, &event.tool) {
-                (Kind::ToolResult | Kind::Approval | Kind::Denial, _) => {
-                    event.tool = self.tools.get(id).cloned().or(event.tool.take());
-                }
-                (_, Some(tool)) => {
-                    self.tools.insert(id.clone(), tool.clone());
-                }
-                _ => {}
-            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //! client may leave the oldest messages out, clear old results, or put a summary in front. And a log of single turns
 //! repeats nothing, although people say the same words twice.
 
+use super::packed::{put_option, take_byte, take_fixed, take_option};
 use lictor_event::content_hash::{self, ContentHash};
 use lictor_event::{Event, Kind};
 use lictor_json::Json;
@@ -59,6 +60,32 @@ impl EventKey {
                     || event.text.as_ref().is_some_and(|text| text.trim().len() >= MIN_TELLING_BYTES)),
             is_said_by_agent: event.kind == Kind::AssistantMessage,
         }
+    }
+
+    /// Writes it as bytes that [`EventKey::take`] reads.
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        let marks =
+            [self.is_act, self.is_named_call, self.is_unique_call, self.is_telling, self.is_said_by_agent].into_iter();
+        out.push(marks.fold(0, |byte, mark| byte << 1 | u8::from(mark)));
+        out.extend_from_slice(&self.hash);
+        put_option(out, self.time, |out, time| out.extend_from_slice(&time.0.to_le_bytes()));
+        put_option(out, self.answers, |out, call| out.extend_from_slice(&call));
+    }
+
+    /// Takes what [`EventKey::put`] wrote off the front; none if it is damaged.
+    pub(super) fn take(bytes: &mut &[u8]) -> Option<EventKey> {
+        let marks = take_byte(bytes)?;
+        let is_marked = |place: u32| marks >> place & 1 == 1;
+        Some(EventKey {
+            is_act: is_marked(4),
+            is_named_call: is_marked(3),
+            is_unique_call: is_marked(2),
+            is_telling: is_marked(1),
+            is_said_by_agent: is_marked(0),
+            hash: take_fixed(bytes)?,
+            time: take_option(bytes, take_fixed)?.map(i64::from_le_bytes).map(Time),
+            answers: take_option(bytes, take_fixed)?,
+        })
     }
 
     /// Returns the hash of the content.

@@ -1,15 +1,18 @@
 //! Events that wait in a temporary file until their session is replayed.
 //!
 //! The sessions of a log may be interleaved over all of it, so that no part of the log holds a whole one. Their events
-//! are written to one file, in buckets of sessions that are replayed together, and each bucket is read at once. The file
-//! has no name and is open to this process alone; it vanishes with the process, however that ends.
+//! are written to one file, in buckets of sessions that are replayed together, and each bucket is read at once.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::sync::Arc;
 
+use lictor_decode::packed::{
+    put_json, put_list, put_number, put_option, put_text, take_byte, take_fixed, take_json, take_list, take_number,
+    take_option, take_text,
+};
+use lictor_decode::spool_file::{SpoolFile, SpoolPlace};
 use lictor_event::{Answer, Arguments, Event, Kind, Source};
-use lictor_json::{self as json, Json, Object, Text};
+use lictor_json::{Object, Text};
 use lictor_logic::{Fact, Time};
 
 /// How many bytes all buckets together buffer.
@@ -21,9 +24,7 @@ const MAX_BLOCK_BYTES: usize = 1 << 18;
 /// The events of sessions, in buckets.
 #[derive(Debug)]
 pub(super) struct EventSpool {
-    /// Made on first use.
-    file: Option<File>,
-    end: u64,
+    file: SpoolFile,
     buckets: Vec<Bucket>,
     block_bytes: usize,
     /// The files that events name, by their numbers.
@@ -33,8 +34,8 @@ pub(super) struct EventSpool {
 #[derive(Debug, Default)]
 struct Bucket {
     buffer: Vec<u8>,
-    /// Where its blocks are in the file: start and length.
-    blocks: Vec<(u64, usize)>,
+    /// Where its blocks are in the file.
+    blocks: Vec<SpoolPlace>,
     /// Events that bytes do not tell exactly.
     kept: Vec<Event>,
 }
@@ -44,7 +45,7 @@ impl EventSpool {
     pub(super) fn new(buckets: usize) -> EventSpool {
         let block_bytes = (MAX_BUFFERED_BYTES / buckets.max(1)).min(MAX_BLOCK_BYTES);
         let buckets = (0..buckets).map(|_| Bucket::default()).collect();
-        EventSpool { file: None, end: 0, buckets, block_bytes, files: Vec::new() }
+        EventSpool { file: SpoolFile::default(), buckets, block_bytes, files: Vec::new() }
     }
 
     /// Adds the next event of a session to a bucket.
@@ -71,13 +72,9 @@ impl EventSpool {
     /// Takes the events of a bucket, each with the number of its session, in the order in which they were added.
     pub(super) fn take(&mut self, bucket: usize) -> io::Result<Vec<(u32, Event)>> {
         let Bucket { buffer, blocks, mut kept } = std::mem::take(&mut self.buckets[bucket]);
-        let mut bytes = Vec::with_capacity(blocks.iter().map(|(_, length)| length).sum::<usize>() + buffer.len());
-        for (start, length) in blocks {
-            let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
-            file.seek(SeekFrom::Start(start))?;
-            let before = bytes.len();
-            bytes.resize(before + length, 0);
-            file.read_exact(&mut bytes[before..])?;
+        let mut bytes = Vec::with_capacity(blocks.iter().map(SpoolPlace::length).sum::<usize>() + buffer.len());
+        for block in blocks {
+            self.file.read(block, &mut bytes)?;
         }
         bytes.extend_from_slice(&buffer);
         let (mut rest, mut events) = (&bytes[..], Vec::new());
@@ -89,15 +86,8 @@ impl EventSpool {
     }
 
     fn flush(&mut self, bucket: usize) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            file => file.insert(tempfile::tempfile()?),
-        };
         let Bucket { buffer, blocks, .. } = &mut self.buckets[bucket];
-        file.seek(SeekFrom::Start(self.end))?;
-        file.write_all(buffer)?;
-        blocks.push((self.end, buffer.len()));
-        self.end += buffer.len() as u64;
+        blocks.push(self.file.write(buffer)?);
         buffer.clear();
         Ok(())
     }
@@ -215,112 +205,6 @@ fn take_event(bytes: &mut &[u8], files: &[Arc<str>]) -> Option<Event> {
     Some(Event { purposes, categories, subjects, labels, answers, facts, more, source, ..event })
 }
 
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn take_number(bytes: &mut &[u8]) -> Option<u64> {
-    let (mut number, mut shift) = (0u64, 0);
-    loop {
-        let byte = take_byte(bytes)?;
-        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-        shift += 7;
-    }
-}
-
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_number(out, text.len() as u64);
-    out.extend_from_slice(text.as_bytes());
-}
-
-fn take_text(bytes: &mut &[u8]) -> Option<Text> {
-    let length = usize::try_from(take_number(bytes)?).ok()?;
-    let (text, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    std::str::from_utf8(text).ok().map(Text::new)
-}
-
-fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl FnOnce(&mut Vec<u8>, T)) {
-    out.push(u8::from(value.is_some()));
-    if let Some(value) = value {
-        put(out, value);
-    }
-}
-
-fn take_option<T>(bytes: &mut &[u8], take: impl FnOnce(&mut &[u8]) -> Option<T>) -> Option<Option<T>> {
-    match take_byte(bytes)? {
-        0 => Some(None),
-        _ => take(bytes).map(Some),
-    }
-}
-
-fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
-    put_number(out, list.len() as u64);
-    list.iter().for_each(|item| put(out, item));
-}
-
-fn take_list<T>(bytes: &mut &[u8], take: impl Fn(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
-    (0..take_number(bytes)?).map(|_| take(bytes)).collect()
-}
-
-fn put_json(out: &mut Vec<u8>, value: &Json) {
-    match value {
-        Json::Null => out.push(0),
-        Json::Bool(value) => out.extend([1, u8::from(*value)]),
-        Json::String(text) => {
-            out.push(2);
-            put_text(out, text);
-        }
-        Json::Array(list) => {
-            out.push(3);
-            put_list(out, list, put_json);
-        }
-        Json::Object(object) => {
-            out.push(4);
-            put_number(out, object.iter().count() as u64);
-            for (key, value) in object.iter() {
-                put_text(out, key);
-                put_json(out, value);
-            }
-        }
-        Json::Number(_) => {
-            out.push(5);
-            put_text(out, &value.to_string());
-        }
-    }
-}
-
-fn take_json(bytes: &mut &[u8]) -> Option<Json> {
-    Some(match take_byte(bytes)? {
-        0 => Json::Null,
-        1 => Json::Bool(take_byte(bytes)? == 1),
-        2 => Json::String(take_text(bytes)?),
-        3 => Json::Array(take_list(bytes, take_json)?),
-        4 => {
-            let member = |bytes: &mut &[u8]| Some((take_text(bytes)?, take_json(bytes)?));
-            Json::Object(Object::from_members(take_list(bytes, member)?))
-        }
-        _ => json::parse_str(&take_text(bytes)?).ok()?,
-    })
-}
-
-fn take_byte(bytes: &mut &[u8]) -> Option<u8> {
-    take_fixed::<1>(bytes).map(|[byte]| byte)
-}
-
-fn take_fixed<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (taken, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(*taken)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,7 +237,7 @@ mod tests {
             for (session, event) in (0u32..).zip(events()) {
                 spool.push(1, session, event).unwrap();
             }
-            assert_eq!(spool.file.is_some(), block_bytes == 1);
+            assert_eq!(spool.file.is_empty(), block_bytes > 1);
             let kept = spool.take(1).unwrap();
             assert_eq!(kept, (0u32..).zip(events()).collect::<Vec<_>>());
             assert!(spool.take(0).unwrap().is_empty());

@@ -133,3 +133,67 @@ impl<'s> WaitingSession<'s> {
         self.session.take().map(|session| CompleteSession { number, session, events })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::closed_session::SessionKey;
+    use crate::report::SessionReport;
+    use crate::session_records::SessionRecords;
+
+    fn session(name: &str, events: u32) -> ClosedSession {
+        let (file, mut records): (Arc<str>, _) = ("log".into(), SessionRecords::default());
+        (0..events).for_each(|index| records.add(0, index));
+        ClosedSession {
+            key: SessionKey { file: Some(0), name: Some(name.into()) },
+            order: (0, 0, 0),
+            report: SessionReport { name: name.into(), file, steps: events, outcomes: Vec::new(), gaps: Vec::new() },
+            is_suspect: true,
+            is_unordered: false,
+            has_facts: true,
+            records,
+        }
+    }
+
+    /// The names of sessions in the order in which they are complete, and whether some were written.
+    fn complete(sizes: &[(&str, u32)], log: &[&str], max_waiting: u64) -> (Vec<String>, bool) {
+        let mut sessions: Vec<ClosedSession> = sizes.iter().map(|(name, events)| session(name, *events)).collect();
+        let mut waiting = WaitingSessions::with_limit(sessions.iter_mut().collect(), max_waiting);
+        let mut found = Vec::new();
+        let mut note = |complete: Vec<CompleteSession<'_>>| {
+            for CompleteSession { session, events, .. } in complete {
+                let numbers: Vec<i64> = events.iter().filter_map(|event| event.seq).collect();
+                assert!(numbers.is_sorted(), "{numbers:?}");
+                assert_eq!(numbers.len() as u32, session.report.steps);
+                found.push(session.report.name.to_string());
+            }
+        };
+        for (number, name) in (0i64..).zip(log) {
+            let event = Event { session: Some((*name).into()), seq: Some(number), ..Event::default() };
+            note(waiting.add(ReadEvents { log: 0, spans_files: false, events: vec![event] }).unwrap());
+        }
+        let is_spooled = waiting.sessions.iter().any(|session| session.is_spooled);
+        while let Some(left) = waiting.take_left().unwrap() {
+            note(left);
+        }
+        (found, is_spooled)
+    }
+
+    #[test]
+    fn waiting_sessions_complete_with_last_event() {
+        let sizes = [("a", 2), ("b", 1), ("c", 3)];
+        let log = ["a", "other", "b", "c", "a", "c", "c"];
+        assert_eq!(complete(&sizes, &log, 9), (vec!["b".to_owned(), "a".into(), "c".into()], false));
+    }
+
+    #[test]
+    fn waiting_sessions_spool_what_is_interleaved() {
+        let sizes = [("a", 3), ("b", 3), ("c", 3), ("d", 1)];
+        let log = ["a", "b", "c", "a", "b", "c", "d", "c", "b", "a"];
+        let (mut names, is_spooled) = complete(&sizes, &log, 3);
+        names.sort();
+        assert_eq!((names, is_spooled), (["a", "b", "c", "d"].map(str::to_owned).to_vec(), true));
+    }
+}

@@ -1,13 +1,18 @@
 //! The stage that keeps the sayings of idle sessions in a file, so that memory does not grow with what was said.
+//!
+//! A property about `argument_from` needs everything that was said in a session. Together that is as much as the log, so
+//! only the sessions that were used last keep it in memory.
 
+use lictor_decode::spool_file::{SpoolFile, SpoolPlace};
 use lictor_judge::SessionState;
 
-use super::sayings_spool::{MAX_RESIDENT_BYTES, SayingsSpool, SpooledSayings};
+/// How many bytes of sayings a thread keeps in memory.
+const MAX_RESIDENT_BYTES: usize = 32 << 20;
 
 /// The sayings of the sessions of a thread, in memory and in a file.
 #[derive(Debug, Default)]
 pub(crate) struct SpoolStage {
-    spool: SayingsSpool,
+    spool: SpoolFile,
     /// How many bytes of sayings are in memory.
     resident: usize,
     /// Counts events, to find the sessions that were idle longest.
@@ -20,7 +25,7 @@ pub(crate) struct SessionSayings {
     /// How many bytes they take in memory.
     size: usize,
     /// Where they are if they are not in memory.
-    spooled: Option<SpooledSayings>,
+    spooled: Option<SpoolPlace>,
     /// The turn of the session's last event.
     used: u64,
 }
@@ -31,7 +36,9 @@ impl SpoolStage {
     pub(crate) fn load(&mut self, sayings: &mut SessionSayings, state: &mut SessionState) {
         if let Some(spooled) = sayings.spooled.take() {
             // What cannot be read is unknown, and so is every source of an argument then.
-            state.restore_sayings(&self.spool.read(spooled).unwrap_or_default());
+            let mut bytes = Vec::new();
+            let read = self.spool.read(spooled, &mut bytes);
+            state.restore_sayings(if read.is_ok() { &bytes } else { &[] });
         }
     }
 

@@ -6,6 +6,7 @@ mod evidence;
 mod examples;
 mod guard;
 mod histories;
+mod interruption;
 mod join;
 mod labels;
 mod log_notes;

@@ -1,6 +1,7 @@
 //! `lictor audit`: judges logs by a policy and reports the findings.
 
 mod history;
+mod interrupt;
 mod output;
 mod progress;
 mod split_sessions;
@@ -15,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use lictor::audit::{AnswerBook, AuditOptions, audit};
+use lictor::audit::{AnswerBook, AuditError, AuditOptions, audit};
 use lictor::decode::Format;
 use lictor::input::{Input, InputLimits, find_wrapper};
 use lictor::json::Text;
@@ -35,6 +36,7 @@ use crate::log_faults::{LogResult, complain_without_events, has_too_many_faults,
 use crate::policies;
 use crate::render::paint::Paint;
 
+use interrupt::Interrupt;
 use split_sessions::describe_split_sessions;
 
 /// Judges the logs. The report names the command by its `arguments`, the first of which is the program.
@@ -62,9 +64,14 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     if let Some(path) = &args.history {
         history::restore(&mut judge, path)?;
     }
-    let bar = progress::AuditProgress::new(&inputs, args.quiet);
+    let interrupt = Interrupt::listen()?;
+    let bar = progress::AuditProgress::new(&inputs, args.quiet, interrupt.clone());
     let result = audit(&mut judge, &inputs, &options, &bar);
     bar.finish();
+    if interrupt.is_pressed() && matches!(result, Err(AuditError::NoEvents { .. })) {
+        complaint::warn("the audit was stopped before anything was judged");
+        return Ok(Outcome::Interrupted);
+    }
     if let Some(book) = book.filter(|_| !args.quiet) {
         labelers::note_asked(&args.answers, &opened, &book);
     }
@@ -102,7 +109,7 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
     if !args.strict {
         warn_if_too_many(&report.files, &report.faults, args.max_faults, LogResult::Judgement);
     }
-    if let Some(path) = &args.history {
+    if let Some(path) = args.history.as_ref().filter(|_| report.interruption.is_none()) {
         if report.gaps().any(|(_, gap)| gap.cause == GapCause::Missing) {
             complaint::warn(&format!(
                 "{}: later audits that go on from it do not know that events are missing",
@@ -110,6 +117,10 @@ pub(crate) fn run(args: &AuditArgs, arguments: &[OsString], out: &mut dyn Write)
             ));
         }
         history::save(&judge, path)?;
+    }
+    if report.interruption.is_some() {
+        complaint::warn("the audit was stopped: the report covers only what was judged so far");
+        return Ok(Outcome::Interrupted);
     }
     let outcome = outcome(&report, args);
     if outcome == Outcome::Inconclusive {

@@ -6,14 +6,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lictor::audit::Progress;
 use lictor::input::Input;
 
+use super::interrupt::Interrupt;
+
 /// A progress bar on standard error.
 pub(super) struct AuditProgress {
     bar: ProgressBar,
     events: AtomicU64,
+    interrupt: Interrupt,
 }
 
 impl AuditProgress {
-    pub(super) fn new(inputs: &[Input], is_quiet: bool) -> AuditProgress {
+    pub(super) fn new(inputs: &[Input], is_quiet: bool, interrupt: Interrupt) -> AuditProgress {
         let total: u64 = inputs.iter().filter_map(Input::size).sum();
         let bar = match is_quiet || !super::is_terminal() {
             true => ProgressBar::hidden(),
@@ -22,7 +25,7 @@ impl AuditProgress {
         if let Ok(style) = ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {msg} {eta}") {
             bar.set_style(style);
         }
-        AuditProgress { bar, events: AtomicU64::new(0) }
+        AuditProgress { bar, events: AtomicU64::new(0), interrupt }
     }
 
     pub(super) fn finish(&self) {
@@ -35,6 +38,10 @@ impl Progress for AuditProgress {
         let events = self.events.fetch_add(events, Ordering::Relaxed) + events;
         self.bar.set_message(format!("{events} events"));
         self.bar.inc(bytes);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_pressed()
     }
 
     fn explained(&self, sessions: usize, all: usize) {
