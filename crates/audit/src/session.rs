@@ -26,7 +26,7 @@ use self::ask::{AskStage, AskedAbout, SessionQuestions};
 use self::deferred::WantedAnswers;
 use self::judge::JudgeStage;
 use self::note::{NoteStage, SessionNotes};
-use self::sequence::{SequenceRules, SessionSequence, SessionStep, StepSink};
+use self::sequence::{SequenceOptions, SessionSequence, SessionStep, StepSink};
 use self::spool::{SessionSayings, SpoolStage};
 use crate::closed_session::{ClosedSession, EventPlace, LogEnd, SessionKey};
 use crate::join::JoinEntries;
@@ -78,7 +78,7 @@ impl SessionOrigin {
 
 impl OpenSession {
     /// Returns a session before its first event.
-    pub(super) fn start(origin: SessionOrigin, rules: SequenceRules<'_>, judge: &mut Judge) -> OpenSession {
+    pub(super) fn start(origin: SessionOrigin, rules: SequenceOptions<'_>, judge: &mut Judge) -> OpenSession {
         let standing = SessionStanding {
             state: judge.start(),
             questions: SessionQuestions::default(),
@@ -95,7 +95,7 @@ impl OpenSession {
     pub(super) fn take(
         &mut self,
         stages: &mut SessionStages,
-        rules: SequenceRules<'_>,
+        rules: SequenceOptions<'_>,
         event: &Event,
         place: EventPlace,
     ) -> Result<(), SessionError> {
@@ -108,7 +108,7 @@ impl OpenSession {
     pub(super) fn release_waiting(
         &mut self,
         stages: &mut SessionStages,
-        rules: SequenceRules<'_>,
+        rules: SequenceOptions<'_>,
     ) -> Result<(), SessionError> {
         let mut run = StageRun { stages, origin: &self.origin, standing: &mut self.standing, joins: rules.joins };
         let unplaced = self.sequence.finish(rules, |run| run.standing.notes.last_place(), &mut run)?;
@@ -140,7 +140,9 @@ impl OpenSession {
         let SessionOrigin { key, file, order } = self.origin;
         let report = SessionReport { name, file, steps: self.standing.state.steps(), outcomes, gaps };
         let has_facts = self.standing.notes.has_facts();
-        Ok(ClosedSession { key, order, report, is_suspect, is_unordered, has_facts, records: self.records })
+        // Only what is replayed is read again.
+        let records = if is_suspect { self.records } else { SessionRecords::default() };
+        Ok(ClosedSession { key, order, report, is_suspect, is_unordered, has_facts, records })
     }
 
     /// Returns the sayings that can be written to the file, with the state that they belong to.

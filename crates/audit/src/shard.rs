@@ -13,7 +13,7 @@ use super::join::JoinEntries;
 use super::session::ask::AskStage;
 use super::session::judge::JudgeStage;
 use super::session::note::NoteStage;
-use super::session::sequence::SequenceRules;
+use super::session::sequence::SequenceOptions;
 use super::session::spool::SpoolStage;
 use super::session::{OpenSession, SessionOrigin, SessionStages};
 use super::shared_history::HistoryEntry;
@@ -153,7 +153,7 @@ impl Shard {
         let place = (piece.file as u32, event.source.line, index);
         // Only native events are numbered, and the decoders of other formats watch their order themselves.
         let window = self.window.as_ref().filter(|_| piece.spans_files);
-        let rules = SequenceRules { window, joins: self.joins.as_deref() };
+        let rules = SequenceOptions { window, joins: self.joins.as_deref() };
         let (log, name) = (piece.session_log(event), event.session.as_ref());
         let open = self.sessions.find(hash, log, name, || {
             let key = SessionKey { file: log, name: name.cloned() };
@@ -182,7 +182,7 @@ impl Shard {
 
     /// Judges the events that still wait for missing ones, and the entries of other systems after the last event.
     pub(super) fn release_waiting(&mut self) {
-        let rules = SequenceRules { window: self.window.as_ref(), joins: self.joins.as_deref() };
+        let rules = SequenceOptions { window: self.window.as_ref(), joins: self.joins.as_deref() };
         for session in &mut self.sessions.sessions {
             if let Err(error) = session.release_waiting(&mut self.stages, rules) {
                 self.failure.get_or_insert(error);

@@ -10,7 +10,7 @@ use crate::answers::{AnswerBook, EventKey};
 use crate::closed_session::{ClosedSession, LogEnd};
 use crate::join::JoinEntries;
 use crate::noise::{FindingNoise, find_noise};
-use crate::session::sequence::{SequenceRules, SessionSequence, SessionStep, StepSink};
+use crate::session::sequence::{SequenceOptions, SessionSequence, SessionStep, StepSink};
 use lictor_event::Event;
 use lictor_event::order::GapCause;
 use lictor_judge::Judge;
@@ -36,7 +36,7 @@ pub(super) fn replay_session(
     }
     let keeps_events = options.noise || judge.properties().iter().any(|property| property.risk.is_some());
     // A session whose events are all in the order of their numbers is replayed as it is.
-    let rules = SequenceRules { window: options.reorder.as_ref().filter(|_| closed.is_unordered), joins };
+    let rules = SequenceOptions { window: options.reorder.as_ref().filter(|_| closed.is_unordered), joins };
     let mut sequence = SessionSequence::new(rules, || name.clone());
     let mut run = ReplayRun {
         judge,

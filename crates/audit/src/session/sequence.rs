@@ -16,7 +16,7 @@ use crate::join::JoinEntries;
 
 /// What the sequences of all sessions have in common.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SequenceRules<'r> {
+pub(crate) struct SequenceOptions<'r> {
     /// How far numbered events may come out of order; none takes events as they come.
     pub(crate) window: Option<&'r ReorderWindow>,
     /// The entries of other systems, if there are any.
@@ -57,7 +57,7 @@ pub(crate) struct SessionSequence<'e, P> {
 
 impl<'e, P: Copy> SessionSequence<'e, P> {
     /// Returns the sequence of a session at its beginning.
-    pub(crate) fn new(rules: SequenceRules<'_>, name: impl FnOnce() -> Text) -> SessionSequence<'e, P> {
+    pub(crate) fn new(rules: SequenceOptions<'_>, name: impl FnOnce() -> Text) -> SessionSequence<'e, P> {
         SessionSequence { order: SessionOrder::default(), join: SessionJoin::new(rules.joins, name) }
     }
 
@@ -66,7 +66,7 @@ impl<'e, P: Copy> SessionSequence<'e, P> {
     #[inline]
     pub(crate) fn take<'x>(
         &mut self,
-        rules: SequenceRules<'_>,
+        rules: SequenceOptions<'_>,
         event: &'x Event,
         place: P,
         hold: impl FnOnce(&'x Event) -> Cow<'e, Event>,
@@ -85,7 +85,7 @@ impl<'e, P: Copy> SessionSequence<'e, P> {
     /// take the place that `last` returns. Returns the entries that belong to it and have no place in it.
     pub(crate) fn finish<S: StepSink<P>>(
         &mut self,
-        rules: SequenceRules<'_>,
+        rules: SequenceOptions<'_>,
         last: impl FnOnce(&S) -> P,
         sink: &mut S,
     ) -> Result<Vec<u32>, SessionError> {
@@ -113,7 +113,7 @@ impl<'e, P: Copy> SessionSequence<'e, P> {
     #[inline]
     fn pass_event(
         &mut self,
-        rules: SequenceRules<'_>,
+        rules: SequenceOptions<'_>,
         event: &Event,
         place: P,
         sink: &mut impl StepSink<P>,
@@ -127,7 +127,7 @@ impl<'e, P: Copy> SessionSequence<'e, P> {
     #[inline(never)]
     fn pass_steps(
         &mut self,
-        rules: SequenceRules<'_>,
+        rules: SequenceOptions<'_>,
         steps: &[SequenceStep<PlacedEvent<'e, P>>],
         sink: &mut impl StepSink<P>,
     ) -> Result<(), SessionError> {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn session_sequence_passes_steps_in_order() {
         let window = ReorderWindow::default().events(1);
-        let rules = SequenceRules { window: Some(&window), joins: None };
+        let rules = SequenceOptions { window: Some(&window), joins: None };
         let mut sink = Words { judge: Judge::new(&Policy::default()).unwrap(), words: Vec::new() };
         let events = [1, 3, 2, 2, 7, 8, 6].map(|number| Event { seq: Some(number), ..Event::default() });
         let mut sequence = SessionSequence::new(rules, Text::default);
