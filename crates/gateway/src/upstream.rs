@@ -12,6 +12,7 @@ use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use lictor_wire::HopByHopFields;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -121,20 +122,6 @@ fn trust(ca: Option<&Path>) -> Result<ClientConfig, StartError> {
     Ok(builder.with_no_client_auth())
 }
 
-/// Hop-by-hop header fields.
-const HOP_BY_HOP: [&str; 10] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "http2-settings",
-];
-
 /// Fields that the gateway sets itself when it forwards a request.
 const OURS: [&str; 5] = ["host", "content-length", "accept-encoding", "content-encoding", "expect"];
 
@@ -146,24 +133,19 @@ pub(crate) fn request_headers(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
+/// Fields of a reply by which an upstream sends the client elsewhere, past the gateway.
+const DIVERTING: [&str; 2] = ["alt-svc", "refresh"];
+
 /// Returns the fields of an answer for the client.
 pub(crate) fn response_headers(headers: &HeaderMap) -> HeaderMap {
     // Fields of this name are the gateway's own; an upstream could pretend a session or a decision.
-    without(headers, |name| name == "content-length" || name.starts_with("x-lictor-"))
+    let is_ours = |name: &str| name == "content-length" || name.starts_with("x-lictor-");
+    without(headers, |name| is_ours(name) || DIVERTING.contains(&name))
 }
 
 fn without(headers: &HeaderMap, gone: impl Fn(&str) -> bool) -> HeaderMap {
-    // Fields that `connection` lists are hop-by-hop as well.
-    let listed: Vec<String> = headers
-        .get_all("connection")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(',').map(|name| name.trim().to_ascii_lowercase()))
-        .collect();
-    let is_gone = |name: &HeaderName| {
-        let name = name.as_str();
-        HOP_BY_HOP.contains(&name) || gone(name) || listed.iter().any(|listed| listed == name)
-    };
+    let hop_by_hop = HopByHopFields::read(headers.get_all("connection").iter().map(HeaderValue::as_bytes));
+    let is_gone = |name: &HeaderName| hop_by_hop.contains(name.as_str()) || gone(name.as_str());
     headers.iter().filter(|(name, _)| !is_gone(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -205,5 +187,14 @@ mod tests {
         names.sort_unstable();
         assert_eq!(names, ["accept-encoding", "authorization", "x-stainless-lang"]);
         assert_eq!(kept["accept-encoding"], "identity");
+    }
+
+    #[test]
+    fn reply_headers_to_other_addresses_are_stripped() {
+        let fields =
+            [("alt-svc", "h2=\"evil.example:443\""), ("refresh", "0; url=//evil.example"), ("x-request-id", "r1")];
+        let headers = fields.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let kept = response_headers(&headers.into_iter().collect());
+        assert_eq!(kept.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-request-id"]);
     }
 }

@@ -111,6 +111,7 @@ const EDGES: [(&str, &[&str]); 26] = [
             "lictor-judge",
             "lictor-store",
             "lictor-warden",
+            "lictor-wire",
         ],
     ),
     ("lictor-lab", &["lictor", "lictor-exchange", "lictor-math", "lictor-wire"]),

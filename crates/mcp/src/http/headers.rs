@@ -6,8 +6,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::HeaderMap;
-use hyper::header::HeaderName;
+use hyper::header::{HeaderName, HeaderValue};
 use lictor_json::Json;
+use lictor_wire::HopByHopFields;
 
 use crate::message::{Message, MessageKind};
 
@@ -19,22 +20,8 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The first revision in which headers repeat the body.
 const HEADERS_REVISION: &str = "2026-07-28";
 
-/// Request headers that are not forwarded: hop-by-hop, or set by the proxy.
-const STRIPPED_HEADERS: [&str; 13] = [
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+/// Request headers that the proxy sets itself.
+const OWN_HEADERS: [&str; 5] = ["accept-encoding", "content-length", "expect", "forwarded", "host"];
 
 /// Response headers that are forwarded.
 const RETURNED_HEADERS: [&str; 6] =
@@ -103,11 +90,13 @@ fn body_version(message: &Message) -> Option<&str> {
 
 /// Returns the headers to forward to the server.
 pub(super) fn request_headers(headers: &HeaderMap, is_rewritten: bool) -> HeaderMap {
+    let hop_by_hop = read_hop_by_hop(headers);
     let mut kept = HeaderMap::new();
     for (name, value) in headers {
         // Headers that repeat arguments would leak redacted values.
         let is_stale = is_rewritten && name.as_str().starts_with("mcp-param-");
-        if !STRIPPED_HEADERS.contains(&name.as_str()) && !is_stale && !name.as_str().starts_with("x-forwarded-") {
+        let is_own = OWN_HEADERS.contains(&name.as_str()) || name.as_str().starts_with("x-forwarded-");
+        if !(hop_by_hop.contains(name.as_str()) || is_own || is_stale) {
             kept.append(name, value.clone());
         }
     }
@@ -116,11 +105,18 @@ pub(super) fn request_headers(headers: &HeaderMap, is_rewritten: bool) -> Header
 
 /// Returns the headers to forward to the client.
 pub(super) fn response_headers(headers: &HeaderMap) -> HeaderMap {
+    let hop_by_hop = read_hop_by_hop(headers);
+    let is_kept = |name: &str| RETURNED_HEADERS.contains(&name) && !hop_by_hop.contains(name);
     let mut kept = HeaderMap::new();
-    for (name, value) in headers.iter().filter(|(name, _)| RETURNED_HEADERS.contains(&name.as_str())) {
+    for (name, value) in headers.iter().filter(|(name, _)| is_kept(name.as_str())) {
         kept.append(name, value.clone());
     }
     kept
+}
+
+/// Returns the headers that belong to the connection.
+fn read_hop_by_hop(headers: &HeaderMap) -> HopByHopFields {
+    HopByHopFields::read(headers.get_all("connection").iter().map(HeaderValue::as_bytes))
 }
 
 #[cfg(test)]
@@ -182,5 +178,14 @@ mod tests {
         assert!(request_headers(&with("proxy-authorization"), false).is_empty(), "that one is for us");
         assert!(response_headers(&with("set-cookie")).is_empty());
         assert!(request_headers(&with("mcp-param-city"), true).is_empty(), "it would tell what was taken out");
+    }
+    #[test]
+    fn connection_headers_of_servers_are_stripped() {
+        let fields =
+            [("connection", "close, X-Private, Allow"), ("x-private", "1"), ("te", "trailers"), ("allow", "GET")];
+        let fields = fields.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let headers = HeaderMap::from_iter(fields);
+        assert!(request_headers(&headers, false).is_empty(), "{:?}", request_headers(&headers, false));
+        assert!(response_headers(&headers).is_empty());
     }
 }
