@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::body::{self, AnswerBody};
 use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
-use crate::identity::{KeyHash, credential};
+use crate::identity::{KeyHash, bearer_key};
 use crate::unavailable::Unavailable;
 use crate::waiting::{ApprovalOutcome, WaitingCall};
 
@@ -92,7 +92,7 @@ fn permitted(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ErrorResponse
         let message = "endpoint is disabled: the gateway has no control key";
         return Err(ErrorResponse::new(403, "control.closed", message));
     }
-    match credential(headers).is_some_and(|key| KeyHash::of(key).is_among(keys)) {
+    match bearer_key(headers).is_some_and(|key| KeyHash::of(key).is_among(keys)) {
         true => Ok(()),
         false => Err(ErrorResponse::new(
             401,

@@ -168,8 +168,16 @@ impl Caller {
 }
 
 /// Returns the credential, from the first of the vendors' headers that has one.
-pub(crate) fn credential(headers: &HeaderMap) -> Option<&str> {
+fn credential(headers: &HeaderMap) -> Option<&str> {
     credentials(headers).next()
+}
+
+/// Returns the key of `authorization: Bearer KEY`; none if the field is missing, repeated or of another scheme.
+pub(crate) fn bearer_key(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (value, second) = (values.next()?, values.next());
+    let (scheme, key) = value.to_str().ok().filter(|_| second.is_none())?.trim().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim()).filter(|key| !key.is_empty())
 }
 
 /// Whether there are two different credentials: the upstream may use the one, and we the other.
@@ -396,6 +404,17 @@ mod tests {
         assert!(control.name.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let of = |name: &str| session(&[(PRINCIPAL_HEADER, name)], None).name;
         assert_ne!(of("ann"), of("bob"));
+    }
+
+    #[test]
+    fn control_key_is_a_bearer_token() {
+        assert_eq!(bearer_key(&headers(&[("authorization", "bearer k")])), Some("k"));
+        for other in [("x-api-key", "k"), ("api-key", "k"), ("authorization", "k"), ("authorization", "Basic k")] {
+            assert_eq!(bearer_key(&headers(&[other])), None, "{other:?}");
+        }
+        let mut twice = headers(&[("authorization", "Bearer k")]);
+        twice.append("authorization", "Bearer l".parse().unwrap());
+        assert_eq!(bearer_key(&twice), None);
     }
 
     #[test]

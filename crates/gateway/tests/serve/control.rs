@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::crossing::{NOTHING, POLICY, saying};
 use crate::faults::quiet;
 use crate::vendor::{ClientReply, call, hear, path, request, text};
-use crate::world::{World, of_type, plan, policy};
+use crate::world::{CONTROL, World, of_type, plan, policy};
 
 const SHOP: &str = r#"
 lictor: 1
@@ -120,9 +120,11 @@ async fn declarations_to_gateway_with_tenants_need_tenant() {
 async fn control_endpoints_require_key_and_name_errors() {
     let model = saying(vec![text("hi")]).await;
     let world = plan(&model, NOTHING).start().await;
-    for (headers, wanted) in [(vec![], 401), (vec![("authorization", "Bearer wrong")], 401)] {
+    let bearer = [("authorization", "Bearer wrong")];
+    let elsewhere = [[("x-api-key", CONTROL)], [("api-key", CONTROL)], [("authorization", CONTROL)], bearer];
+    for (headers, wanted) in elsewhere.iter().map(|headers| (headers.as_slice(), 401)).chain([(&[][..], 401)]) {
         for target in ["/lictor/consents", "/lictor/approvals/00", "/lictor/reload", "/lictor/else"] {
-            assert_eq!(world.ask(Method::POST, target, &headers, "{}").await.status, wanted, "{target}");
+            assert_eq!(world.ask(Method::POST, target, headers, "{}").await.status, wanted, "{target}");
         }
     }
     for (target, body, wanted) in [
