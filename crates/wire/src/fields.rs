@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, JsonStep, Object, edit_text, remove_members};
 
 use crate::known::fold_case;
-use crate::name::{is_id, is_name};
+use crate::name::{is_id, is_member_name, is_name};
 use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
@@ -140,7 +140,7 @@ impl FieldTable {
             check.read_value(value, FieldType::Object(root))?;
         }
         let Check { removals, edits, mut quoted, .. } = check;
-        quoted.drop_within(&removals);
+        quoted.drop_within(&removals)?;
         if removals.is_empty() && edits.is_empty() {
             return Ok(CheckedBody { known: None, quoted });
         }
@@ -285,7 +285,7 @@ impl Check<'_> {
             Json::Object(members) => {
                 for (key, value) in members.iter() {
                     self.path.push(JsonStep::Key(key.clone()));
-                    match is_name(key) {
+                    match is_member_name(key) {
                         true => self.read_counts(name, key, value)?,
                         false => self.take_unknown(name, key, value)?,
                     }

@@ -5,7 +5,7 @@ use lictor_json::{self as json, Json};
 use crate::refusal::WireRefusal;
 
 /// The types of content blocks in a reply, besides results of tools.
-const BLOCK_TYPES: [&str; 13] = [
+const BLOCK_TYPES: [&str; 12] = [
     "text",
     "thinking",
     "redacted_thinking",
@@ -14,7 +14,6 @@ const BLOCK_TYPES: [&str; 13] = [
     "tool_use",
     "server_tool_use",
     "mcp_tool_use",
-    "mcp_tool_listing",
     "container_upload",
     "compaction",
     "fallback",
@@ -84,7 +83,6 @@ fn has_other_content(block: &Json) -> bool {
         Some("redacted_thinking") => &["data"],
         Some("reasoning") => &["thinking", "content", "data"],
         Some("compaction" | "fallback") => &["content"],
-        Some("mcp_tool_listing") => &["name", "content", "tools"],
         Some("container_upload" | "reference") => &[],
         Some(name) if name.ends_with("tool_use") => &["name", "input"],
         Some(name) if name.ends_with("_tool_result") => &["name", "content"],

@@ -95,6 +95,7 @@ mod session_hints;
 mod shield;
 mod split_word;
 mod stream;
+mod text_file;
 mod unread;
 
 pub use answer::says_something;
@@ -112,3 +113,4 @@ pub use ruling::Ruling;
 pub use session_hints::SessionHints;
 pub use shield::{ShieldedRequest, ToolRemoval};
 pub use stream::{Mask, Stream, StreamAction, StreamLimits};
+pub use text_file::{FileBytes, FileLabel};

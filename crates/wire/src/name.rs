@@ -13,3 +13,11 @@ pub(crate) fn is_name(text: &str) -> bool {
 pub(crate) fn is_id(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
+
+/// The most digits of the name of a member. Longer ones are numbers of accounts, cards and telephones.
+const MAX_MEMBER_DIGITS: usize = 8;
+
+/// Whether a key is the name of a member, and no text.
+pub(crate) fn is_member_name(key: &str) -> bool {
+    is_name(key) && key.bytes().filter(u8::is_ascii_digit).count() <= MAX_MEMBER_DIGITS
+}

@@ -9,7 +9,7 @@ use crate::refusal::WireRefusal;
 use crate::ruling::Ruling;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Edits, Segment};
-use crate::unread::{FileContent, is_named, read_file};
+use crate::unread::{FileContent, FileHolder, is_named, refuse_unreadable};
 
 /// The member of an event that marks texts beside the content.
 pub(crate) const QUOTED: &str = "quoted";
@@ -37,28 +37,39 @@ const WITHHELD: &str = "(withheld)";
 
 /// The texts of a body beside its content.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct QuotedTexts(Vec<TextPart>);
+pub(crate) struct QuotedTexts {
+    texts: Vec<TextPart>,
+    /// The places of files that say they are text, and cannot be read.
+    unreadable: Vec<JsonPath>,
+}
 
 impl QuotedTexts {
     /// Adds the texts of a value. Addresses, and names under keys that hold names, are no texts.
     pub(crate) fn add(&mut self, key: &str, value: &Json, at: &[JsonStep]) {
+        self.add_within(&FileHolder::default(), key, value, at);
+    }
+
+    /// Adds the texts of a member of an object that says what the files in it are.
+    pub(crate) fn add_within(&mut self, holder: &FileHolder, key: &str, value: &Json, at: &[JsonStep]) {
         match value {
             Json::String(text) => {
-                let said = match read_quoted(key, text) {
+                let said = match read_quoted(holder, key, text) {
                     FileContent::Opaque => return,
                     FileContent::Text(inside) => inside,
                     FileContent::None => text.clone(),
+                    FileContent::Unreadable => return self.unreadable.push(at.to_vec()),
                 };
-                self.0.push(TextPart { at: at.to_vec(), text: said, joint: "\n" });
+                self.texts.push(TextPart { at: at.to_vec(), text: said, joint: "\n" });
             }
             Json::Array(values) => {
                 for (place, value) in values.iter().enumerate() {
-                    self.add(key, value, &join_path(at, [place.into()]));
+                    self.add_within(holder, key, value, &join_path(at, [place.into()]));
                 }
             }
             Json::Object(members) => {
+                let holder = holder.with_members(members);
                 for (key, value) in members.iter() {
-                    self.add(key, value, &join_path(at, [JsonStep::Key(key.clone())]));
+                    self.add_within(&holder, key, value, &join_path(at, [JsonStep::Key(key.clone())]));
                 }
             }
             _ => {}
@@ -79,14 +90,22 @@ impl QuotedTexts {
         texts
     }
 
-    /// Drops the texts within removed members.
-    pub(crate) fn drop_within(&mut self, removals: &[JsonPath]) {
-        self.0.retain(|part| !removals.iter().any(|removed| part.at.starts_with(removed)));
+    /// Adds the texts of other values.
+    pub(crate) fn append(&mut self, other: QuotedTexts) {
+        self.texts.extend(other.texts);
+        self.unreadable.extend(other.unreadable);
+    }
+
+    /// Drops the texts within removed members, and refuses the files among the others that cannot be read.
+    pub(crate) fn drop_within(&mut self, removals: &[JsonPath]) -> Result<(), WireRefusal> {
+        let is_removed = |at: &JsonPath| removals.iter().any(|removed| at.starts_with(removed));
+        self.texts.retain(|part| !is_removed(&part.at));
+        if self.unreadable.iter().all(is_removed) { Ok(()) } else { Err(refuse_unreadable("wire.file")) }
     }
 
     /// Returns the segment of the texts; none if there are none.
     pub(crate) fn into_segment(self) -> Option<Segment> {
-        let QuotedTexts(texts) = self;
+        let texts = self.texts;
         if texts.is_empty() {
             return None;
         }
@@ -114,17 +133,21 @@ pub(crate) fn edit_quoted(segment: &Segment, ruling: &Ruling) -> Result<Edits, W
 }
 
 /// Returns what a string is: a text, or the address of a page, bytes of a file, a name, a setting.
-fn read_quoted(key: &str, text: &str) -> FileContent {
+fn read_quoted(holder: &FileHolder, key: &str, text: &str) -> FileContent {
     let is_setting = SETTING_KEYS.contains(&key) && is_name(text);
-    if text.is_empty() || is_named(key, text) || is_setting || is_opaque(key, text) && !text.starts_with("data:") {
+    if text.is_empty() || is_named(key, text) || is_setting || is_opaque(key, text) && !is_data_url(text) {
         return FileContent::Opaque;
     }
-    if text.starts_with("data:") || BYTES_KEYS.contains(&key) {
-        return read_file(text);
+    if is_data_url(text) || BYTES_KEYS.contains(&key) {
+        return holder.read_file(text);
     }
     let is_address = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
     let is_plain = !text.contains(|character: char| character.is_whitespace() || character == '@');
     if is_address && is_plain { FileContent::Opaque } else { FileContent::None }
+}
+
+fn is_data_url(text: &str) -> bool {
+    text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
 /// Whether a key holds addresses, or content that only the vendor reads.

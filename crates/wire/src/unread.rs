@@ -16,12 +16,12 @@ use lictor_event::{Event, Kind};
 use lictor_json::{Json, JsonPath, JsonStep, Object, Text};
 
 use crate::known::{fold_case, is_thinking};
-use crate::name::is_name;
+use crate::name::{is_member_name, is_name};
 use crate::refusal::WireRefusal;
 use crate::request_parts::RequestBody;
 use crate::segment::text_part::TextPart;
 use crate::segment::{Segment, UNREAD};
-pub(crate) use file::{FileContent, read_file};
+pub(crate) use file::{FileContent, FileHolder, refuse_unreadable};
 use keys::{BODY_KEYS, CONTENT_KEYS, FILE_KEYS, NAME_KEYS, THOUGHT_KEYS};
 use thinking::{is_models_entry, thought_keys};
 
@@ -56,18 +56,20 @@ fn find_unread(body: RequestBody<'_>, segments: &[Segment]) -> Result<Vec<Segmen
                     walk.is_from_model = walk.is_said || is_thinking(entry);
                     walk.read_value("", entry)?;
                     walk.is_from_model = false;
+                    walk.check_files()?;
                     let is_sent_back = is_models_entry(entry);
                     unread.extend(walk.take_segment(kind_of(entry)).map(|one| Segment { is_sent_back, ..one }));
                     walk.path.pop();
                 }
             }
-            ("metadata", Json::Object(members)) => walk.read_metadata(members),
+            ("metadata", Json::Object(members)) => walk.read_metadata(members)?,
             ("extra_body", Json::Object(members)) => {
                 check_extra(members)?;
                 walk.read_value(key, value)?;
             }
             _ => walk.read_value(key, value)?,
         }
+        walk.check_files()?;
         unread.extend(walk.take_segment(Kind::SystemMessage));
         walk.path.pop();
     }
@@ -134,6 +136,12 @@ struct Walk<'s> {
     texts: BTreeSet<&'s [JsonStep]>,
     /// The places of whole values that segments have.
     values: BTreeSet<&'s [JsonStep]>,
+    /// Those of them that are results of tools.
+    results: BTreeSet<&'s [JsonStep]>,
+    /// What the objects around a value say about the file in it.
+    holder: FileHolder,
+    /// Whether a file says that it is text, and cannot be read.
+    has_unreadable: bool,
     found: Vec<TextPart>,
     /// The texts of files, which cannot be changed in place.
     files: Vec<Text>,
@@ -147,8 +155,25 @@ impl<'s> Walk<'s> {
     fn new(segments: &'s [Segment]) -> Walk<'s> {
         let texts = segments.iter().flat_map(Segment::text_paths).map(Vec::as_slice).collect();
         let values = segments.iter().flat_map(Segment::value_paths).map(Vec::as_slice).collect();
-        let (found, files) = (Vec::new(), Vec::new());
-        Walk { path: Vec::new(), texts, values, found, files, is_from_model: false, is_said: false }
+        let returned = segments.iter().filter(|segment| segment.event.kind == Kind::ToolResult);
+        let results = returned.flat_map(Segment::value_paths).map(Vec::as_slice).collect();
+        Walk {
+            path: Vec::new(),
+            texts,
+            values,
+            results,
+            holder: FileHolder::default(),
+            has_unreadable: false,
+            found: Vec::new(),
+            files: Vec::new(),
+            is_from_model: false,
+            is_said: false,
+        }
+    }
+
+    /// Refuses the files that say they are text, and cannot be read.
+    fn check_files(&self) -> Result<(), WireRefusal> {
+        if self.has_unreadable { Err(refuse_unreadable("request.file")) } else { Ok(()) }
     }
 
     fn read_value(&mut self, key: &str, value: &Json) -> Result<(), WireRefusal> {
@@ -163,14 +188,46 @@ impl<'s> Walk<'s> {
             }
             Json::Object(members) if !self.is_held() => {
                 let thoughts = self.thought_keys(value);
+                let inner = self.holder.with_members(members);
+                let around = std::mem::replace(&mut self.holder, inner);
                 for (key, value) in members.iter() {
                     let is_thought = thoughts.contains(&key.as_str());
                     self.read_member(key, value, is_thought)?;
                 }
+                self.holder = around;
             }
+            _ if self.results.contains(self.path.as_slice()) => self.read_result("", value, &FileHolder::default()),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Reads the files and the parts of a result that a segment has as a whole: it has what is written, and a model reads
+    /// what a file says.
+    fn read_result(&mut self, key: &str, value: &Json, holder: &FileHolder) {
+        match value {
+            Json::String(text) => {
+                let is_file = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+                    || FILE_KEYS.contains(&key) && holder.says_text();
+                match is_file.then(|| holder.read_file(text)) {
+                    Some(FileContent::Text(text)) => self.files.push(text),
+                    Some(FileContent::Unreadable) => self.has_unreadable = true,
+                    _ => {}
+                }
+            }
+            Json::Array(values) => values.iter().for_each(|value| self.read_result(key, value, holder)),
+            Json::Object(members) => {
+                let holder = holder.with_members(members);
+                for (key, value) in members.iter() {
+                    // Properties about texts do not see the keys of a value.
+                    self.files.extend(key.contains(char::is_whitespace).then(|| key.clone()));
+                    self.read_result(key, value, &holder);
+                }
+                let is_part = matches!(value.text("type"), Some("text" | "input_text" | "output_text"));
+                self.files.extend(value.text("text").filter(|text| is_part && !text.is_empty()).map(Text::from));
+            }
+            _ => {}
+        }
     }
 
     /// Returns the members of an object that hold the model's thinking.
@@ -242,36 +299,38 @@ impl<'s> Walk<'s> {
             return;
         }
         if FILE_KEYS.contains(&key) {
-            match read_file(text) {
+            match self.holder.read_file(text) {
                 FileContent::Opaque => {}
                 FileContent::Text(text) => self.files.push(text),
                 FileContent::None => self.add(text),
+                FileContent::Unreadable => self.has_unreadable = true,
             }
             return;
         }
         self.add(text);
     }
 
-    /// A key that is no name could be a sentence.
+    /// A key that is no name could be a sentence, or a number of a person.
     fn read_key(&mut self, key: &Text) {
-        if !is_name(key) {
+        if !is_member_name(key) {
             self.files.push(key.clone());
         }
     }
 
     /// Values of metadata that are names identify the session, a request or a build.
-    fn read_metadata(&mut self, members: &Object) {
+    fn read_metadata(&mut self, members: &Object) -> Result<(), WireRefusal> {
         for (key, value) in members.iter() {
             let is_identifier = |text: &Text| is_name(text) && text.bytes().any(|byte| byte.is_ascii_alphabetic());
-            if let Json::String(text) = value
-                && !is_identifier(text)
-            {
-                self.path.push(JsonStep::Key(key.clone()));
-                self.add(text);
-                self.path.pop();
+            self.path.push(JsonStep::Key(key.clone()));
+            match value {
+                Json::String(text) if is_identifier(text) => {}
+                Json::String(text) => self.add(text),
+                _ => self.read_value(key, value)?,
             }
+            self.path.pop();
             self.read_key(key);
         }
+        Ok(())
     }
 
     fn add(&mut self, text: &Text) {

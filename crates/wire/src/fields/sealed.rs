@@ -5,8 +5,9 @@ use lictor_json::{Json, JsonStep};
 
 use super::Check;
 use crate::known::fold_case;
-use crate::name::is_name;
+use crate::name::is_member_name;
 use crate::refusal::WireRefusal;
+use crate::unread::FileHolder;
 
 /// The members that hold calls, as readers compare them that ignore case and separators.
 const CALL_KEYS: [&str; 8] =
@@ -57,7 +58,7 @@ impl Check<'_> {
             Json::Object(members) => {
                 for (key, value) in members.iter() {
                     self.path.push(JsonStep::Key(key.clone()));
-                    match is_call_member(key, value) || has_names && !is_name(key) {
+                    match is_call_member(key, value) || has_names && !is_member_name(key) {
                         true => self.remove(name, key),
                         false => self.seal(name, value, has_names)?,
                     }
@@ -93,9 +94,10 @@ impl Check<'_> {
         for (place, part) in parts.iter().enumerate() {
             self.path.push(place.into());
             let members = part.as_object().into_iter().flat_map(|part| part.iter());
+            let holder = part.as_object().map(|part| FileHolder::default().with_members(part)).unwrap_or_default();
             for (key, value) in members.filter(|(key, _)| key.as_str() != "text") {
                 self.path.push(JsonStep::Key(key.clone()));
-                self.quoted.add(key, value, &self.path);
+                self.quoted.add_within(&holder, key, value, &self.path);
                 self.path.pop();
             }
             self.path.pop();

@@ -161,7 +161,8 @@ pub(super) fn check_reply_item(item: &Json) -> Result<(), WireRefusal> {
         Some("function_call" | "custom_tool_call") if item.text("name").is_none_or(str::is_empty) => {
             Err(WireRefusal::new("wire.shape", "the name of a call is missing, or not a text"))
         }
-        None | Some("" | "item_reference") => {
+        // Only a client refers to items, and answers questions of the vendor.
+        None | Some("" | "item_reference" | "mcp_approval_response") => {
             Err(WireRefusal::unknown("an item", "type", item.text("type").unwrap_or("none")))
         }
         Some(name) if !is_item_type(name) => Err(WireRefusal::unknown("an item", "type", name)),
@@ -309,9 +310,8 @@ fn item_segment(event: Event, written: &Json, item_type: &str, at: &[JsonStep]) 
             *held = definition_paths(written.get("tools").unwrap_or(&Json::Null), &place("tools"));
             held.push(place("error"));
         }
-        Kind::Other(_) if item_type == "mcp_approval_response" => {
-            held.extend(written.text("reason").map(|_| place("reason")));
-        }
+        // Its reason is a text of the client, which is read on its own.
+        Kind::Other(_) if item_type == "mcp_approval_response" => {}
         Kind::Other(_) => held.push(place("arguments")),
         _ => {}
     }

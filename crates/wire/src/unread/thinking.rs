@@ -2,7 +2,7 @@
 
 use lictor_json::{Json, JsonStep};
 
-use super::file::{FileContent, read_file};
+use super::file::{FileContent, FileHolder};
 use super::keys::THINKING_KEYS;
 use crate::known::is_thinking;
 
@@ -27,7 +27,7 @@ pub(super) fn thought_keys(value: &Json, at: &[JsonStep], is_said: bool) -> &'st
     match at {
         [_, _] if is_said => &THINKING_KEYS,
         // An item of Responses: the vendor reads what is encrypted, and no summary beside it.
-        [_, _] => match (kind, value.text("encrypted_content").map(read_file)) {
+        [_, _] => match (kind, value.text("encrypted_content").map(|text| FileHolder::default().read_file(text))) {
             (Some("reasoning"), Some(FileContent::Opaque)) => &["summary"],
             _ => &[],
         },

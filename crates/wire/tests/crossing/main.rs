@@ -7,6 +7,7 @@ mod beside;
 mod calls;
 mod canonical;
 mod drive;
+mod files;
 mod guidance;
 mod history;
 mod items;

@@ -4,7 +4,7 @@ use lictor_event::Kind;
 use lictor_wire::{Api, Request, Ruling};
 
 /// Returns the texts of a request's items.
-fn texts(api: Api, body: &str) -> Vec<String> {
+pub(crate) fn texts(api: Api, body: &str) -> Vec<String> {
     let request = Request::read(api, body.as_bytes()).unwrap();
     request.items.iter().filter_map(|item| item.event().text.as_ref().map(ToString::to_string)).collect()
 }
