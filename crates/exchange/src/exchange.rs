@@ -6,14 +6,14 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use lictor_event::{DELIVERY, EXCHANGE, Event};
+use lictor_event::{DELIVERY, EXCHANGE, Event, Kind};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, Decision};
-use lictor_wire::{Api, Request, StrippedFields, WireRefusal};
+use lictor_wire::{Api, CallFault, OfferedCalls, Request, StrippedFields, WireRefusal};
 
 use crate::memory::SessionMemory;
 use crate::step::{
@@ -74,6 +74,8 @@ impl Exchange {
             id: id.into(),
             options,
             earlier,
+            request: None,
+            offered: OnceLock::new(),
             session: String::new(),
             principal: None,
             choices: usize::MAX,
@@ -144,6 +146,10 @@ pub(crate) struct Life {
     pub(crate) options: ExchangeOptions,
     /// A request that this one may begin like.
     earlier: Option<Arc<Request>>,
+    /// The request, once it was read.
+    request: Option<Arc<Request>>,
+    /// The calls that the request allows, once the reply has a call.
+    offered: OnceLock<OfferedCalls>,
     pub(crate) session: String,
     pub(crate) principal: Option<String>,
     /// How many choices the client asks for.
@@ -207,7 +213,14 @@ impl Life {
         };
         let request = Arc::new(read?);
         self.link.open().request = Some(Arc::clone(&request));
+        self.request = Some(Arc::clone(&request));
         Ok(request)
+    }
+
+    /// Returns why a client may read a call of the reply as another one than is judged.
+    pub(crate) fn find_fault(&self, event: &Event) -> Option<CallFault> {
+        let request = self.request.as_ref().filter(|_| event.kind == Kind::ToolCall)?;
+        self.offered.get_or_init(|| OfferedCalls::read(request)).find_fault(event)
     }
 
     pub(crate) async fn identify(&mut self, request: &Request) -> Result<(), Stop> {

@@ -27,7 +27,7 @@ use crate::exchange::{Life, Stop, unexpected};
 use crate::memory::SessionMemory;
 use crate::step::{ExchangeStep, StepResult};
 use budget::CallBudget;
-use offered::OfferedNames;
+use offered::AllowedCalls;
 use record::InterventionRecord;
 use risk::ReplyRisk;
 
@@ -36,7 +36,7 @@ pub(crate) struct OpenIntervention<'a> {
     plan: &'a PredictSettings,
     /// What the model was sent.
     request: &'a Bytes,
-    offered: OfferedNames,
+    offered: AllowedCalls,
     terms: ReplyTerms,
     /// The events of the reply.
     events: Vec<Event>,
@@ -163,7 +163,7 @@ impl Life {
             return Ok(None);
         }
         let advice = before.advice;
-        let (offered, terms) = (OfferedNames::read(self.api, request), ReplyTerms::read(self.api, request));
+        let (offered, terms) = (AllowedCalls::read(self.api, request), ReplyTerms::read(self.api, request));
         Ok(Some(OpenIntervention { plan, request, offered, terms, events, advice, requests, budget, record }))
     }
 

@@ -172,7 +172,9 @@ impl Life {
             events.iter().enumerate().map(|(place, event)| self.number_reply(event, place)).collect();
         let decided = loop {
             let memory = self.load(false).await?;
-            if !memory.granted.is_empty() || events.iter().any(asks_vendor) {
+            if !memory.granted.is_empty()
+                || events.iter().any(|event| asks_vendor(event) || self.find_fault(event).is_some())
+            {
                 break None;
             }
             let next = Arc::new(memory.after_reply(before, sent));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use lictor_event::{Event, Kind};
 use lictor_judge::guard::{Action, Decision};
 use lictor_policy::Response;
-use lictor_wire::Ruling;
+use lictor_wire::{CallFault, Ruling};
 
 use crate::approval::{ApprovalRequest, call_hash};
 use crate::exchange::{Life, Stop, number, unexpected};
@@ -19,6 +19,15 @@ const DENIED: &str = "This step was not carried out: a reviewer did not allow it
 /// The text that the model reads for a call that only the vendor can make, and that must be changed or approved first.
 const VENDOR_CALL: &str = "This step was not carried out: it would have to be changed or approved first, which is not \
                            possible for a tool that the provider runs. Use another tool.";
+
+/// The text that the model reads for a call of a tool that the request does not offer. It does not repeat the name, which
+/// may say anything.
+const NOT_OFFERED: &str = "This step was not carried out: there is no tool of this name. Call one of the tools that are on \
+                           offer, by exactly its name.";
+
+/// The text that the model reads for a call with keys that some tools take for each other.
+const SIMILAR_KEYS: &str = "This step was not carried out: a key of its arguments differs from another one in upper and lower \
+                            case only. Write each key once, exactly as the tool declares it.";
 
 /// What the client reads instead of a call that was denied although the model was told why: it may be shown to a person,
 /// who has no use for the reasons of a policy.
@@ -74,6 +83,9 @@ impl Life {
     /// Decides on the `place`th event of the reply. Returns the ruling on it, and whether it waits for a
     /// reviewer.
     pub(crate) async fn rule(&self, event: &Event, place: usize) -> Result<(Ruling, bool), Stop> {
+        if let Some(fault) = self.find_fault(event) {
+            return Ok((self.refuse_call(event, fault).await?, false));
+        }
         if event.kind == Kind::ToolCall
             && let Some(ruling) = self.spend_grant(event).await?
         {
@@ -100,6 +112,21 @@ impl Life {
         hash.update(self.id.as_bytes());
         hash.update(&((self.replied.load(Ordering::Relaxed) + place) as u64).to_be_bytes());
         self.stamp(event.clone(), number(hash.finalize()))
+    }
+
+    /// Returns the ruling on a call that a client may read as another one. It is recorded, and no property sees it.
+    async fn refuse_call(&self, event: &Event, fault: CallFault) -> Result<Ruling, Stop> {
+        let call = self.assign(event.clone());
+        self.record_refusal(fault.code(), Bytes::from(call.to_json().to_string())).await?;
+        if self.options.shadow {
+            self.count(|counts| counts.unchecked += 1);
+            return Ok(Ruling::Forward);
+        }
+        let text = match fault {
+            CallFault::NotOffered => NOT_OFFERED,
+            CallFault::SimilarKeys => SIMILAR_KEYS,
+        };
+        Ok(Ruling::Deny { text: text.to_owned() })
     }
 
     /// Returns the ruling on the vendor's question whether it may make a call. If the call would be stopped, so is the

@@ -29,6 +29,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use crate::relay::{OutgoingMessage, Relay, RelayOptions};
+use crate::tool_schemas::ToolSchemas;
 use response_body::ResponseBody;
 use upstream::Upstream;
 
@@ -55,6 +56,8 @@ pub struct McpService {
     session_count: Mutex<u64>,
     /// Digests that the operator approved for every session.
     approved: Vec<String>,
+    /// What the tools of the server take, for all sessions.
+    schemas: ToolSchemas,
     /// Host names that a request may use besides those of this machine.
     hosts: Vec<String>,
 }
@@ -96,13 +99,18 @@ impl McpService {
             pending: Mutex::default(),
             session_count: Mutex::default(),
             approved,
+            schemas: ToolSchemas::default(),
             hosts,
         })
     }
 
     /// Returns a session for one request. Its events belong to the session that the operator named.
     fn create_request_session(&self) -> SharedSession {
-        Arc::new(Mutex::new(McpSession { relay: Relay::new(self.options.clone()), parked: HashMap::new() }))
+        Arc::new(Mutex::new(McpSession { relay: self.open_relay(self.options.clone()), parked: HashMap::new() }))
+    }
+
+    fn open_relay(&self, options: RelayOptions) -> Relay {
+        Relay::new(options).with_schemas(self.schemas.clone())
     }
 
     /// Creates a session; none if there are too many or it cannot be recorded.
@@ -116,7 +124,7 @@ impl McpService {
         if lock(&self.sessions).len() >= MAX_SESSIONS {
             return None;
         }
-        let mut relay = Relay::new(options);
+        let mut relay = self.open_relay(options);
         let approved =
             tokio::task::block_in_place(|| relay.approve(&mut lock(&self.warden), &self.approved, (self.clock)()));
         approved.ok()?;

@@ -17,6 +17,7 @@ mod methods;
 mod relay;
 mod stdio;
 mod tool_result;
+mod tool_schemas;
 mod unread;
 
 pub use crate::http::{McpService, serve};

@@ -22,6 +22,7 @@ use lictor_warden::{RefusedInput, Warden, WardenError};
 use serde_json::{Map, Value};
 
 use crate::message::{self, Message, MessageFault, PartialMessage};
+use crate::tool_schemas::ToolSchemas;
 use crate::{definitions, unread};
 use approval::PendingApproval;
 
@@ -73,6 +74,8 @@ pub struct Relay {
     told: Vec<Obligation>,
     /// The tool names of the list that the server is sending.
     listed: HashSet<Text>,
+    /// What the tools of the server take.
+    schemas: ToolSchemas,
     /// Distinguishes the event ids of this connection from those of others in the session.
     nonce: u64,
     count: u64,
@@ -125,9 +128,15 @@ impl Relay {
             can_ask: false,
             told: Vec::new(),
             listed: HashSet::new(),
+            schemas: ToolSchemas::default(),
             nonce: RandomState::new().build_hasher().finish(),
             count: 0,
         }
+    }
+
+    /// Returns the relay, with schemas that relays of other connections to the server share.
+    pub(crate) fn with_schemas(self, schemas: ToolSchemas) -> Relay {
+        Relay { schemas, ..self }
     }
 
     /// Handles bytes from the client.
@@ -291,7 +300,7 @@ impl Relay {
             return Err(fault.message.clone());
         }
         decoded.events.extend(message.value.get("result").and_then(|result| definitions::read_list(method, result)));
-        if let Some(texts) = unread::read(side, method, message) {
+        if let Some(texts) = unread::read(side, method, message).map_err(|unreadable| unreadable.to_string())? {
             unread::add(&mut decoded.events, method, &texts);
         }
         let mut events = Vec::with_capacity(decoded.events.len());

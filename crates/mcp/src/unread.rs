@@ -7,6 +7,7 @@
 use lictor_decode::Side;
 use lictor_event::{Event, Kind};
 use lictor_json::{Json, Object, Text};
+use lictor_wire::{FileBytes, FileLabel};
 
 use crate::definitions::find_list_member;
 use crate::message::Message;
@@ -61,10 +62,14 @@ const PROGRAM_NAMES: [&str; 3] = ["name", "title", "version"];
 /// The most bytes of a name.
 const MAX_NAME_BYTES: usize = 128;
 
+/// The most digits of a key that is a name. Longer ones are numbers of accounts, cards and telephones.
+const MAX_KEY_DIGITS: usize = 8;
+
 /// Returns the texts of a message that no event of it has, each in a line of its own. `method` is that of the request, also
 /// for its response.
-pub(crate) fn read(side: Side, method: &str, message: &Message) -> Option<Text> {
-    let mut walk = Walk { side, texts: Vec::new() };
+/// A file that says it is text, and cannot be read, is an error.
+pub(crate) fn read(side: Side, method: &str, message: &Message) -> Result<Option<Text>, UnreadableFile> {
+    let mut walk = Walk { side, texts: Vec::new(), has_unreadable: false };
     let value = &message.value;
     if let Some(result) = value.get("result") {
         walk.read_result(method, result);
@@ -74,7 +79,22 @@ pub(crate) fn read(side: Side, method: &str, message: &Message) -> Option<Text> 
         walk.read_params(method, message.params());
     }
     walk.read_members(value, &["jsonrpc", "id", "method", "params", "result", "error"]);
-    (!walk.texts.is_empty()).then(|| walk.texts.join("\n").into())
+    match walk.has_unreadable {
+        true => Err(UnreadableFile),
+        false => Ok((!walk.texts.is_empty()).then(|| walk.texts.join("\n").into())),
+    }
+}
+
+/// A file in a message says that it is text, and cannot be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnreadableFile;
+
+impl std::fmt::Display for UnreadableFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "a file says that it is text, and cannot be read: its base64 is broken, or its charset is not known",
+        )
+    }
 }
 
 /// Adds such texts to the last event of a message; without one, they are an event of their own.
@@ -112,6 +132,7 @@ pub(crate) fn take_out(event: &mut Event, unread: Option<&Text>) -> bool {
 struct Walk {
     side: Side,
     texts: Vec<String>,
+    has_unreadable: bool,
 }
 
 impl Walk {
@@ -153,6 +174,10 @@ impl Walk {
         let read: &[&str] = match method {
             "tools/call" | "tasks/result" => {
                 self.read_parts(result.get("content").unwrap_or(&Json::Null));
+                // The event has the value, but not its keys as a text.
+                for key in ["structuredContent", "toolResult"] {
+                    self.read_keys(result.get(key).unwrap_or(&Json::Null));
+                }
                 &["content", "structuredContent", "toolResult"]
             }
             "tasks/get" => {
@@ -203,18 +228,51 @@ impl Walk {
                     (Some("text"), _) => &["text"],
                     (Some("refusal"), _) => &["refusal"],
                     (Some(_), _) => &["transcript"],
-                    (None, Some("image" | "audio")) => &["data"],
+                    (None, Some("image" | "audio")) => {
+                        self.read_file(content, "data");
+                        &["data"]
+                    }
                     (None, Some("resource")) => {
                         let resource = content.get("resource").unwrap_or(&Json::Null);
+                        self.read_file(resource, "blob");
                         self.read_members(resource, &["text", "blob"]);
                         &["resource"]
                     }
                     (None, Some("resource_link")) => &["name", "title", "description"],
-                    (None, None) => &["blob"],
+                    (None, None) => {
+                        self.read_file(content, "blob");
+                        &["blob"]
+                    }
                     _ => &[],
                 };
                 self.read_members(content, read);
             }
+            _ => {}
+        }
+    }
+
+    /// Reads the bytes under a key of a part, if they are text.
+    fn read_file(&mut self, part: &Json, key: &str) {
+        let Some(written) = part.text(key).filter(|written| !written.is_empty()) else { return };
+        let with = |label: FileLabel, key: &str| part.text(key).map_or(label.clone(), |value| label.with_type(value));
+        let label = with(FileLabel::default(), "mimeType");
+        let names = ["uri", "name", "title"].into_iter().filter_map(|key| part.text(key));
+        let label = names.fold(label, FileLabel::with_name);
+        match label.read_base64(written) {
+            FileBytes::Text(text) => self.texts.push(text.to_string()),
+            FileBytes::Other => {}
+            FileBytes::Unreadable => self.has_unreadable = true,
+        }
+    }
+
+    /// Reads the keys of a value that are sentences, at any depth.
+    fn read_keys(&mut self, value: &Json) {
+        match value {
+            Json::Array(values) => values.iter().for_each(|value| self.read_keys(value)),
+            Json::Object(members) => members.iter().for_each(|(key, value)| {
+                self.texts.extend(key.contains(char::is_whitespace).then(|| key.to_string()));
+                self.read_keys(value);
+            }),
             _ => {}
         }
     }
@@ -258,9 +316,9 @@ impl Walk {
         }
     }
 
-    /// A key that is no name could be a sentence.
+    /// A key that is no name could be a sentence, or a number of a person.
     fn read_key(&mut self, key: &str) {
-        if !is_name(key) {
+        if !is_name(key) || key.bytes().filter(u8::is_ascii_digit).count() > MAX_KEY_DIGITS {
             self.texts.push(key.to_owned());
         }
     }

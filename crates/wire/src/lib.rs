@@ -68,6 +68,7 @@
 mod align;
 mod answer;
 mod api;
+mod argument_keys;
 mod chat;
 mod error_body;
 mod fields;
@@ -77,6 +78,7 @@ mod interface;
 mod known;
 mod messages;
 mod name;
+mod offered_calls;
 mod offered_tool;
 mod openai;
 mod question;
@@ -100,10 +102,12 @@ mod unread;
 
 pub use answer::says_something;
 pub use api::{Api, Route};
+pub use argument_keys::find_similar_key;
 pub use error_body::holds_reply;
 pub use fields::{StrippedFields, UnknownFields};
 pub use history::{ConversationHistory, HistoryChange, HistoryDiff, SentItem};
 pub use hop_by_hop::HopByHopFields;
+pub use offered_calls::{CallFault, OfferedCalls};
 pub use offered_tool::{ArgumentChoice, OfferedTool};
 pub use refusal::WireRefusal;
 pub use reply::{JudgedReply, Reply, ReplyUsage};

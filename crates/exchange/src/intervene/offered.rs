@@ -1,22 +1,19 @@
-//! Which tools a request offers.
+//! Which calls a request allows in replies that may be taken instead of another, and in plans.
 
 use bytes::Bytes;
 use lictor_event::Event;
-use lictor_json::Text;
-use lictor_wire::{Api, Request};
+use lictor_wire::{Api, OfferedCalls, Request};
 
-/// The tools that a request offers.
-pub(crate) struct OfferedNames(Vec<Text>);
+/// The calls that a request allows; none if it cannot be read.
+pub(crate) struct AllowedCalls(Option<OfferedCalls>);
 
-impl OfferedNames {
-    pub(super) fn read(api: Api, request: &Bytes) -> OfferedNames {
-        let offered = Request::read(api, request).map(|request| request.offered_tools()).unwrap_or_default();
-        OfferedNames(offered.into_iter().map(|tool| tool.name).collect())
+impl AllowedCalls {
+    pub(super) fn read(api: Api, request: &Bytes) -> AllowedCalls {
+        AllowedCalls(Request::read(api, request).ok().map(|request| OfferedCalls::read(&request)))
     }
 
-    /// Whether all tools that are called are on offer. A request that lists none says nothing about them.
+    /// Whether the request allows all calls among events.
     pub(crate) fn has_all(&self, events: &[Event]) -> bool {
-        let is_offered = |event: &Event| event.tool.as_ref().is_none_or(|tool| self.0.contains(tool));
-        self.0.is_empty() || events.iter().all(is_offered)
+        self.0.as_ref().is_none_or(|offered| events.iter().all(|event| offered.find_fault(event).is_none()))
     }
 }

@@ -14,7 +14,7 @@ use lictor_predict::{SampleSequence, Score};
 use lictor_wire::Request;
 
 use super::budget::CallBudget;
-use super::offered::OfferedNames;
+use super::offered::AllowedCalls;
 use super::plan::{read_plan, write_question};
 use crate::exchange::{Life, Stop};
 
@@ -91,7 +91,7 @@ impl Life {
         let Some(asked) = Request::with_question(self.api, request, &question).map(Bytes::from) else {
             return Ok(risk);
         };
-        let offered = OfferedNames::read(self.api, request);
+        let offered = AllowedCalls::read(self.api, request);
         while left > 0 && !risk.is_decided(plan.risk.to_f64()) {
             let calls = left.min(BATCH_CALLS);
             let bodies = self.ask_within(budget, vec![asked.clone(); calls]).await?;
@@ -113,7 +113,7 @@ impl Life {
     async fn try_plans(
         &self,
         plan: &PredictSettings,
-        (reply, offered): (&[Event], &OfferedNames),
+        (reply, offered): (&[Event], &AllowedCalls),
         answers: &[Bytes],
     ) -> Result<Vec<Option<bool>>, Stop> {
         let unknown = self.options.unknown_fields;

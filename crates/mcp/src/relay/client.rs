@@ -13,6 +13,9 @@ use crate::{methods, tool_result, unread};
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// How many characters of a key a message shows.
+const MAX_SHOWN_CHARS: usize = 60;
+
 impl Relay {
     pub(super) fn client_message(&mut self, step: &mut RelayStep<'_>, message: Message, bytes: Vec<u8>) {
         match message.kind.clone() {
@@ -61,6 +64,12 @@ impl Relay {
             is_first_page: message.params().get("cursor").is_none(),
             is_detached: false,
         };
+        if matches!(method.as_str(), "tools/call" | "prompts/get")
+            && let Some(key) = self.schemas.find_similar_key(message.params())
+        {
+            step.refuse("mcp.spelling", &bytes);
+            return step.send_to_client(&deny_request(id, &pending, &similar_key(&key)));
+        }
         if let Some(approval) = message.params().text("requestState").and_then(|state| self.approvals.remove(state)) {
             return self.resume_call(step, approval, message, id);
         }
@@ -190,6 +199,14 @@ impl Relay {
     }
 }
 
+/// Returns the reason why a call is refused with a key that some tools take for another one.
+fn similar_key(key: &str) -> String {
+    let shown: String = key.chars().take(MAX_SHOWN_CHARS).collect();
+    format!(
+        "the argument `{shown}` differs from another one in upper and lower case only; write it as the tool declares it"
+    )
+}
+
 /// Returns the revision in a request, if it has one.
 pub(super) fn protocol_revision(message: &Message) -> Option<&str> {
     message.params().get("_meta")?.get(VERSION)?.as_str()
@@ -203,7 +220,7 @@ pub(super) struct NoPlace;
 
 /// Returns the arguments of a rewritten call, if it has some.
 pub(super) fn rewritten_arguments(message: &Message, mut event: Event) -> Result<Option<Json>, NoPlace> {
-    let unread = unread::read(Side::Client, "tools/call", message);
+    let unread = unread::read(Side::Client, "tools/call", message).ok().flatten();
     match unread::take_out(&mut event, unread.as_ref()) {
         true => Ok(event.args.and_then(|args| args.value().cloned())),
         false => Err(NoPlace),

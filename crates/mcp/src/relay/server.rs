@@ -116,11 +116,12 @@ impl Relay {
         let forwarded = ForwardedMessage { from: Side::Server, method: &pending.method, size: bytes.len() };
         match step.decide(capabilities, &events, &forwarded) {
             MessageDecision::Pass { rewritten, advice } => {
+                events.iter().for_each(|event| self.schemas.learn(event));
                 let owed = if pending.method == "tools/call" { self.write_owed(step) } else { None };
                 let words = pending.advice.iter().chain(&advice).chain(&owed).cloned().collect::<Vec<_>>().join("\n");
                 let mut given = None;
                 if let Some(mut event) = rewritten {
-                    let unread = unread::read(Side::Server, &pending.method, message);
+                    let unread = unread::read(Side::Server, &pending.method, message).ok().flatten();
                     let has_place = unread::take_out(&mut event, unread.as_ref());
                     let result = result.filter(|_| has_place);
                     given = result.and_then(|result| tool_result::rewrite(&pending.method, result, &event));

@@ -168,3 +168,22 @@ fn unreadable_request_is_refused_with_its_id() {
     let twice = to_client(&connection.client(r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"tools/call","params":[]}"#));
     assert_eq!(twice.get("id"), Some(&Json::Null));
 }
+
+#[test]
+fn keys_of_other_case_in_arguments_are_refused() {
+    let mut connection = Connection::new();
+    for arguments in [r#"{"amount":1,"Amount":9}"#, r#"{"to":[{"iban":1,"IBAN":2}]}"#, r#"{"headers":{"A":1,"a":2}}"#] {
+        assert!(is_denied(&to_client(&connection.call("1", "weather", arguments)), "1"), "{arguments}");
+    }
+    connection.client(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}"#);
+    connection.server(r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"weather","inputSchema":{"type":"object","properties":{"amount":{},"headers":{"type":"object"},"a":{},"A":{}}}}]}}"#);
+    for arguments in [r#"{"amount":1,"Amount":9}"#, r#"{"AMOUNT":9}"#] {
+        assert!(is_denied(&to_client(&connection.call("1", "weather", arguments)), "1"), "{arguments}");
+    }
+    for (id, arguments) in [("2", r#"{"headers":{"A":1,"a":2}}"#), ("3", r#"{"a":1,"A":2}"#)] {
+        assert!(
+            is_forwarded(&connection.call(id, "weather", arguments), &call(id, "weather", arguments)),
+            "{arguments}"
+        );
+    }
+}

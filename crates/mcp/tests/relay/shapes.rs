@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lictor_store::MemoryStore;
 
-use crate::{Connection, is_forwarded, is_returned, to_client, to_server};
+use crate::{Connection, is_denied, is_forwarded, is_returned, to_client, to_server};
 
 const POLICY: &str = r#"
 lictor: 1
@@ -263,4 +263,31 @@ fn redaction_beside_the_arguments_is_a_denial() {
     assert_eq!(given.at("result.content.0.text").and_then(lictor_json::Json::as_str), Some("to [redacted]"));
     assert_eq!(given.at("result._meta.note").and_then(lictor_json::Json::as_str), Some("plain words"));
     assert!(!answer("plain", "ann@example.org").to_string().contains("ann@"));
+}
+
+/// The policy blocks results of `read` with an address.
+#[test]
+fn text_files_in_results_are_judged() {
+    let address = "ann@example.org";
+    let latin = "Zm9yIPxhbm5AZXhhbXBsZS5vcmc7";
+    let wide = "YQBuAG4AQABlAHgAYQBtAHAAbABlAC4AbwByAGcA";
+    let resource = |members: &str| format!(r#"[{{"type":"resource","resource":{{{members}}}}}]"#);
+    let contents = [
+        resource(&format!(r#""uri":"file:///a","mimeType":"text/plain","blob":"{wide}""#)),
+        resource(&format!(r#""uri":"file:///a.txt","blob":"{latin}""#)),
+        format!(r#"[{{"type":"image","mimeType":"text/plain;charset=utf-16le","data":"{wide}"}}]"#),
+        format!(r#"[{{"type":"text","text":"a"}}],"structuredContent":{{"mail to {address}":1}}"#),
+        resource(r#""uri":"a","mimeType":"text/plain;charset=none","blob":"YWJj""#),
+    ];
+    for content in contents {
+        let mut connection = Connection::new();
+        connection.call("1", "read", "{}");
+        let outs = connection.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":{content}}}}}"#));
+        let answer = to_client(&outs);
+        assert!(is_denied(&answer, "1") || answer.get("error").is_some(), "{content}: {answer}");
+    }
+    let mut connection = Connection::new();
+    connection.call("1", "read", "{}");
+    let picture = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgoAAAANSUhEUg=="}]}}"#;
+    assert!(is_returned(&connection.server(picture), picture));
 }

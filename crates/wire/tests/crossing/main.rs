@@ -16,6 +16,7 @@ mod made;
 mod masks;
 mod members;
 mod nested;
+mod offered;
 mod pieces;
 mod python;
 mod quoted;
