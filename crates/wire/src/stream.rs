@@ -329,7 +329,10 @@ impl Stream {
         let checked = self.fields.strip("event", (&data, &payload), unknown, &mut self.stripped)?;
         let mut changed = checked.known.map(|known| (known.text, known.value));
         let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
-        changed = edit_payload(text, &self.vendor.normalize(value)?)?.or(changed);
+        let (emptied, mut edits) = (self.vendor.empty_announced(value), self.vendor.normalize(value)?);
+        emptied.iter().filter_map(|(path, _)| path.last()).for_each(|key| self.stripped.add("event", &key.to_string()));
+        edits.extend(emptied);
+        changed = edit_payload(text, &edits)?.or(changed);
         let (text, value) = changed.as_ref().map_or((&*data, &payload), |(text, value)| (text.as_str(), value));
         self.has_begun |= !self.api.interface().is_opening(value);
         let (is_opening, is_resumed) = (!self.has_begun, self.resumed.is_some());
@@ -340,7 +343,9 @@ impl Stream {
         let content = match read {
             Ok(content) => {
                 let content = FrameContent { is_opening, is_left_out: is_opening && is_resumed, ..content };
-                self.add_quoted(checked.quoted, content)
+                let mut quoted = checked.quoted;
+                quoted.append(self.vendor.read_error(changed.as_ref().map_or(&payload, |(_, value)| value)));
+                self.add_quoted(quoted, content)
             }
             Err(refusal) if refusal.code == UNKNOWN_EVENT && unknown != UnknownFields::Refuse => {
                 self.stripped.add("event", payload.text("type").or(name).unwrap_or_default());

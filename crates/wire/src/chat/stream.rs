@@ -11,6 +11,7 @@ use lictor_json::{Json, JsonEdit, JsonStep, Object, Text, join_path, json_path};
 
 use super::canonical::CallNumbers;
 use super::streamed_choice::StreamedChoice;
+use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
 use crate::stream::frame::{FrameContent, HeldFrame, SentFrame};
@@ -47,11 +48,11 @@ impl VendorStream for ChatStream {
         let mut content = FrameContent::default();
         let choices = payload.get("choices").filter(|choices| !choices.is_null());
         if let Some(error) = payload.get("error").filter(|error| !error.is_null()) {
-            if choices.is_some() {
-                return Err(shape("a chunk is an error and an answer at once"));
-            }
             content.waits_for.push(units.add_complete(failure(error)));
-            return Ok(content);
+            // Some services end a choice in the same chunk.
+            if choices.is_none() {
+                return Ok(content);
+            }
         }
         let Some(choices) = choices.and_then(Json::as_array) else {
             return Err(shape("a chunk without `choices`"));
@@ -65,6 +66,11 @@ impl VendorStream for ChatStream {
             self.envelope = repeated.collect();
         }
         Ok(content)
+    }
+
+    fn read_error(&self, payload: &Json) -> QuotedTexts {
+        let has_choices = payload.get("choices").is_some_and(|choices| !choices.is_null());
+        if has_choices { QuotedTexts::of_error(payload) } else { QuotedTexts::default() }
     }
 
     fn finish(&mut self, units: &mut Units) {

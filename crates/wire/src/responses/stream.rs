@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use lictor_decode::piece::{self, Piece, failure};
 use lictor_event::Event;
-use lictor_json::{Json, JsonEdit, json_path};
+use lictor_json::{Json, JsonEdit, JsonPath, join_path, json_path};
 
 use super::item::{check_reply_item, has_result, is_thought};
 use super::replacement::{announce_message, item_event};
@@ -18,7 +18,7 @@ use super::text_separator::TextSeparator;
 use crate::known::check_texts;
 use crate::refusal::WireRefusal;
 use crate::segment::{Edits, hash_event};
-use crate::stream::frame::{FrameContent, HeldFrame, SentFrame};
+use crate::stream::frame::{FrameContent, HeldFrame, SentFrame, TextPiece};
 use crate::stream::refusals::{shape, unknown, unknown_event};
 use crate::stream::units::Units;
 use crate::stream::vendor::VendorStream;
@@ -65,6 +65,8 @@ const ITEM_DONE: &str = "response.output_item.done";
 #[derive(Debug)]
 pub(super) struct ResponseStream {
     items: BTreeMap<i64, StreamedItem>,
+    /// The arguments that function calls were announced with.
+    announced: BTreeMap<i64, String>,
     /// Whether a repeated text may still change.
     holds_back: bool,
     is_finished: bool,
@@ -80,13 +82,19 @@ impl ResponseStream {
     /// Returns a stream that begins.
     pub(super) fn new(holds_back: bool, separates_texts: bool) -> ResponseStream {
         let (items, sent, separator) = (BTreeMap::new(), BTreeMap::new(), TextSeparator::new(separates_texts));
-        ResponseStream { items, holds_back, is_finished: false, shift: 0, next_number: 0, sent, separator }
+        let announced = BTreeMap::new();
+        ResponseStream { items, announced, holds_back, is_finished: false, shift: 0, next_number: 0, sent, separator }
     }
 }
 
 impl VendorStream for ResponseStream {
     fn normalize(&mut self, payload: &Json) -> Result<Edits, WireRefusal> {
+        self.check_announced(payload)?;
         self.separator.separate(payload)
+    }
+
+    fn empty_announced(&self, payload: &Json) -> Edits {
+        empty_announcement(payload)
     }
 
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal> {
@@ -110,6 +118,7 @@ impl VendorStream for ResponseStream {
             "response.output_item.added" => self.read_added(payload, units, &mut content)?,
             ITEM_DONE => self.read_done(payload, units, &mut content)?,
             "response.output_text.delta" | "response.refusal.delta" => {
+                self.open_unannounced(payload, units)?;
                 let (item, unit) = self.find_message(payload)?;
                 content.texts.push(item.append_text(unit, payload, "delta", units)?);
                 item.joined.take(event_type, payload);
@@ -197,6 +206,8 @@ impl VendorStream for ResponseStream {
             }
         }
         if payload.get("response").is_some() {
+            // The texts of the items are written with their items.
+            edits.retain(|(path, _)| !path.starts_with(&json_path!["response", "output"]));
             edits.extend(self.edit_output(payload, units)?);
             let output_text = json_path!["response", "output_text"];
             let edit = payload.find(&output_text).and_then(JsonEdit::to_empty).filter(|_| !edits.is_empty());
@@ -227,6 +238,14 @@ impl VendorStream for ResponseStream {
         if let (Some(index), Some(name)) = (payload.get("output_index").and_then(Json::as_i64), payload.text("type")) {
             self.sent.entry(index).or_default().take(name, payload);
         }
+        // Items that were not announced come with the end only.
+        let is_whole = |index: usize| self.items.get(&(index as i64)).is_some_and(|item| !item.is_announced);
+        let output = payload.at("response.output").and_then(Json::as_array).unwrap_or_default();
+        for (index, item) in output.iter().enumerate().filter(|(index, _)| is_whole(*index)) {
+            let mut sent = Piece::default();
+            sent.take(ITEM_DONE, &Json::from([("item", item.clone())]));
+            self.sent.insert(index as i64, sent);
+        }
     }
 
     fn sequence(&self) -> i64 {
@@ -240,6 +259,22 @@ impl VendorStream for ResponseStream {
 
 /// Reading.
 impl ResponseStream {
+    /// Refuses a function call that is done with other arguments than it was announced with.
+    fn check_announced(&mut self, payload: &Json) -> Result<(), WireRefusal> {
+        let index = payload.get("output_index").and_then(Json::as_i64).unwrap_or(-1);
+        let arguments = payload.at("item.arguments").and_then(Json::as_str).unwrap_or_default();
+        match payload.text("type") {
+            Some("response.output_item.added") if !arguments.is_empty() => {
+                self.announced.insert(index, arguments.to_owned());
+                Ok(())
+            }
+            Some(ITEM_DONE) if self.announced.get(&index).is_some_and(|announced| announced != arguments) => {
+                Err(shape("a call is repeated with other content"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn read_added(&mut self, payload: &Json, units: &mut Units, content: &mut FrameContent) -> Result<(), WireRefusal> {
         let written = payload.get("item").unwrap_or(&Json::Null);
         let index = payload.get("output_index").and_then(Json::as_i64);
@@ -314,10 +349,11 @@ impl ResponseStream {
         if is_whole && response.get("error").is_some_and(|error| !error.is_null()) {
             return Err(shape("a response is complete and an error at once"));
         }
+        let output = response.get("output").and_then(Json::as_array).unwrap_or_default();
+        self.read_unstreamed(output, units, content)?;
         for item in self.items.values_mut() {
             item.cut(units);
         }
-        let output = response.get("output").and_then(Json::as_array).unwrap_or_default();
         for (place, written) in output.iter().enumerate() {
             check_reply_item(written)?;
             let Some(item) = self.items.get(&(place as i64)) else {
@@ -332,6 +368,42 @@ impl ResponseStream {
         content.waits_for.extend(self.items.values().filter_map(StreamedItem::unit));
         content.waits_for.extend(read_end(response).into_iter().map(|event| units.add_complete(event)));
         self.is_finished = true;
+        Ok(())
+    }
+
+    /// Reads the items of a response that come with its end only, if nothing or only texts came before: services that answer
+    /// a stream with a whole reply send it like that.
+    fn read_unstreamed(
+        &mut self,
+        output: &[Json],
+        units: &mut Units,
+        content: &mut FrameContent,
+    ) -> Result<(), WireRefusal> {
+        if self.items.values().any(|item| item.is_announced) {
+            return Ok(());
+        }
+        for (place, written) in output.iter().enumerate() {
+            let index = place as i64;
+            if !self.items.contains_key(&index) {
+                self.items.insert(index, StreamedItem::new(written, units)?.unannounced());
+            }
+            let Some(item) = self.items.get_mut(&index) else { continue };
+            let mut end = FrameContent::default();
+            item.read_done(&Json::from([("item", written.clone())]), units, &mut end)?;
+            content.waits_for.extend(end.waits_for);
+            let moved = |at: JsonPath| join_path(&json_path!["response", "output", place], at.into_iter().skip(1));
+            content.texts.extend(end.texts.into_iter().map(|piece| TextPiece { at: moved(piece.at), ..piece }));
+        }
+        Ok(())
+    }
+
+    /// Opens the first message of a response for a piece of text that comes without an announcement.
+    fn open_unannounced(&mut self, payload: &Json, units: &mut Units) -> Result<(), WireRefusal> {
+        if self.items.is_empty() && payload.get("output_index").and_then(Json::as_i64) == Some(0) {
+            let content: Vec<Json> = Vec::new();
+            let message = [("type", "message".into()), ("role", "assistant".into()), ("content", content.into())];
+            self.items.insert(0, StreamedItem::new(&message.into(), units)?.unannounced());
+        }
         Ok(())
     }
 
@@ -423,4 +495,29 @@ impl ResponseStream {
         }
         Ok(())
     }
+}
+
+/// Returns the edits that empty the announcement of a message, of a part or of a function call: some services announce the
+/// whole, and clients would have it before it is judged, or twice.
+fn empty_announcement(payload: &Json) -> Edits {
+    let is_said = |at: &JsonPath| payload.find(at).and_then(Json::as_str).is_some_and(|text| !text.is_empty());
+    let emptied: Vec<(JsonPath, Json)> = match (payload.text("type"), payload.at("item.type").and_then(Json::as_str)) {
+        (Some("response.output_item.added"), Some("message")) => {
+            let has_parts = payload.at("item.content").and_then(Json::as_array).is_some_and(|parts| !parts.is_empty());
+            has_parts.then(|| (json_path!["item", "content"], Vec::new().into())).into_iter().collect()
+        }
+        (Some("response.output_item.added"), Some("function_call")) => {
+            Some((json_path!["item", "arguments"], "".into())).filter(|(at, _)| is_said(at)).into_iter().collect()
+        }
+        (Some("response.content_part.added"), _) => {
+            let key = match payload.at("part.type").and_then(Json::as_str) {
+                Some("output_text") => "text",
+                Some("refusal") => "refusal",
+                _ => return Edits::new(),
+            };
+            Some((json_path!["part", key], "".into())).filter(|(at, _)| is_said(at)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    };
+    emptied.into_iter().map(|(at, value)| (at, JsonEdit::Set(value))).collect()
 }

@@ -31,6 +31,8 @@ pub(super) struct StreamedItem {
     pub(super) joined: Piece,
     pub(super) kind: ItemKind,
     pub(super) is_done: bool,
+    /// Whether it has an event of its own; otherwise it comes with the end of the response.
+    pub(super) is_announced: bool,
     /// The ranges of a message's parts in its text.
     parts: BTreeMap<i64, Range<usize>>,
     /// Whether the arguments or the message in the place of a call were sent.
@@ -74,7 +76,7 @@ impl StreamedItem {
                 ItemKind::Message(units.open_text())
             }
             (reasoning, _) if is_reasoning(reasoning) => ItemKind::Reasoning,
-            ("" | "message" | "item_reference", _) | (_, None) => {
+            ("" | "message" | "item_reference" | "mcp_approval_response", _) | (_, None) => {
                 return Err(WireRefusal::unknown("an item", "type", item_type));
             }
             (_, Some(_)) => ItemKind::Call(units.open_call()),
@@ -84,6 +86,7 @@ impl StreamedItem {
             joined: Piece::default(),
             kind,
             is_done: false,
+            is_announced: true,
             parts: BTreeMap::new(),
             is_replacement_sent: false,
             id: written.text("id").map(str::to_owned),
@@ -94,6 +97,11 @@ impl StreamedItem {
             repeated_name: None,
             pieces: BTreeMap::new(),
         })
+    }
+
+    /// Returns an item that comes with the end of the response only.
+    pub(super) fn unannounced(self) -> StreamedItem {
+        StreamedItem { is_announced: false, ..self }
     }
 
     /// Whether it was announced with this id.

@@ -5,6 +5,7 @@ use lictor_json::Json;
 
 use super::frame::{FrameContent, HeldFrame, SentFrame};
 use super::units::Units;
+use crate::quoted::QuotedTexts;
 use crate::refusal::WireRefusal;
 use crate::segment::Edits;
 
@@ -15,8 +16,18 @@ pub(crate) trait VendorStream: std::fmt::Debug + Send {
         Ok(Vec::new())
     }
 
+    /// Returns the edits that empty what a payload announces and later frames bring again.
+    fn empty_announced(&self, _payload: &Json) -> Edits {
+        Vec::new()
+    }
+
     /// Reads the payload of a frame: opens, extends and completes units.
     fn read(&mut self, payload: &Json, name: Option<&str>, units: &mut Units) -> Result<FrameContent, WireRefusal>;
+
+    /// Returns the texts of an error that a payload has beside its content: clients show it as a part of the reply.
+    fn read_error(&self, _payload: &Json) -> QuotedTexts {
+        QuotedTexts::default()
+    }
 
     /// Completes all units that are open, because the end mark has come or the bytes have ended.
     fn finish(&mut self, units: &mut Units);
