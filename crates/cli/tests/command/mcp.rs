@@ -1,6 +1,7 @@
 //! `lictor mcp` between unmodified clients and servers of the official SDKs.
 
 mod http;
+mod lies;
 mod sdk;
 mod stdio;
 

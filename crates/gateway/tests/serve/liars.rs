@@ -4,6 +4,8 @@
 //! of other types, members elsewhere, events twice, in another order or with another name. A seed gives the same changes
 //! again. Each client reads lies of its own; `LICTOR_LIES` says how many.
 
+mod listed;
+
 use std::io::Write;
 use std::process::Command;
 

@@ -15,7 +15,7 @@ fn free_port() -> u16 {
 }
 
 /// Starts a server of an SDK.
-fn start_server(place: &Place, mut words: Vec<String>) -> (ChildGuard, String) {
+pub(crate) fn start_server(place: &Place, mut words: Vec<String>) -> (ChildGuard, String) {
     let port = free_port();
     words.push(port.to_string());
     let mut command = place.program(&words);
