@@ -54,6 +54,7 @@ fn find_unread(body: RequestBody<'_>, segments: &[Segment]) -> Result<Vec<Segmen
                     }
                     walk.is_said = entry.text("role") == Some("assistant");
                     walk.is_from_model = walk.is_said || is_thinking(entry);
+                    walk.is_screen = entry.text("type") == Some("computer_call_output");
                     walk.read_value("", entry)?;
                     walk.is_from_model = false;
                     walk.check_files()?;
@@ -149,6 +150,8 @@ struct Walk<'s> {
     is_from_model: bool,
     /// Whether they are those of a message.
     is_said: bool,
+    /// Whether they are those of what a computer shows, which should be a picture.
+    is_screen: bool,
 }
 
 impl<'s> Walk<'s> {
@@ -168,6 +171,7 @@ impl<'s> Walk<'s> {
             files: Vec::new(),
             is_from_model: false,
             is_said: false,
+            is_screen: false,
         }
     }
 
@@ -223,8 +227,8 @@ impl<'s> Walk<'s> {
                     self.files.extend(key.contains(char::is_whitespace).then(|| key.clone()));
                     self.read_result(key, value, &holder);
                 }
-                let is_part = matches!(value.text("type"), Some("text" | "input_text" | "output_text"));
-                self.files.extend(value.text("text").filter(|text| is_part && !text.is_empty()).map(Text::from));
+                let said = value.text("text").filter(|text| self.is_screen && !text.is_empty());
+                self.files.extend(said.map(Text::from));
             }
             _ => {}
         }

@@ -86,7 +86,7 @@ fn unknown_fields_of_vendors_are_stripped_and_named() {
 
 /// OpenRouter ends a stream with an error beside a choice.
 #[test]
-fn error_beside_choice_in_stream_passes_and_is_judged() {
+fn error_beside_choice_of_stream_is_judged() {
     let text = concat!(
         "data: {\"id\":\"gen-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,",
         "\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"finish_reason\":null}]}\n\n",
