@@ -46,7 +46,7 @@ const TEXT_TYPES: [&str; 27] = [
 ];
 
 /// The ends of names of files that are text.
-const TEXT_ENDS: [&str; 82] = [
+const TEXT_ENDS: [&str; 80] = [
     "txt",
     "text",
     "md",
@@ -127,8 +127,6 @@ const TEXT_ENDS: [&str; 82] = [
     "proto",
     "graphql",
     "tf",
-    "nfo",
-    "me",
 ];
 
 /// How many bytes show in which encoding a file is whose type is not known.
@@ -257,7 +255,7 @@ fn recognise_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
 fn decode_by_mark(bytes: &[u8]) -> Option<(Cow<'_, str>, bool)> {
     let utf32 = [([0xff, 0xfe, 0, 0], false), ([0, 0, 0xfe, 0xff], true)];
     if let Some((mark, is_big)) = utf32.into_iter().find(|(mark, _)| bytes.starts_with(mark)) {
-        return Some((Cow::Owned(decode_utf32(&bytes[mark.len()..], is_big)), bytes.len() % 4 == 0));
+        return Some((Cow::Owned(decode_utf32(&bytes[mark.len()..], is_big)), bytes.len().is_multiple_of(4)));
     }
     let (encoding, length) = Encoding::for_bom(bytes)?;
     let (text, has_errors) = encoding.decode_without_bom_handling(bytes.get(length..)?);

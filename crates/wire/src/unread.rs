@@ -312,6 +312,12 @@ impl<'s> Walk<'s> {
             return;
         }
         self.add(text);
+        // A file under a key that is not known.
+        if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+            && let FileContent::Text(text) = self.holder.read_file(text)
+        {
+            self.files.push(text);
+        }
     }
 
     /// A key that is no name could be a sentence, or a number of a person.

@@ -5,6 +5,7 @@
 //! use. Events are numbered; when some are added or removed, those that follow get other numbers.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use lictor_decode::piece::{self, Piece, failure};
 use lictor_event::Event;
@@ -384,10 +385,10 @@ impl ResponseStream {
         }
         for (place, written) in output.iter().enumerate() {
             let index = place as i64;
-            if !self.items.contains_key(&index) {
-                self.items.insert(index, StreamedItem::new(written, units)?.unannounced());
-            }
-            let Some(item) = self.items.get_mut(&index) else { continue };
+            let item = match self.items.entry(index) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(StreamedItem::new(written, units)?.unannounced()),
+            };
             let mut end = FrameContent::default();
             item.read_done(&Json::from([("item", written.clone())]), units, &mut end)?;
             content.waits_for.extend(end.waits_for);

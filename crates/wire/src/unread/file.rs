@@ -30,12 +30,15 @@ pub(crate) struct FileHolder {
     label: FileLabel,
     /// Whether it says that the bytes are written in base64.
     is_base64: bool,
+    /// Whether it says that the text is written as it is.
+    is_plain: bool,
 }
 
 impl FileHolder {
     /// Returns what the members of an object say, besides what this one says around it.
     pub(crate) fn with_members(&self, members: &Object) -> FileHolder {
-        let mut holder = self.clone();
+        let mut holder =
+            FileHolder { is_plain: members.get("type").and_then(Json::as_str) == Some("text"), ..self.clone() };
         for (key, value) in members.iter() {
             let Json::String(value) = value else { continue };
             match key.as_str() {
@@ -68,6 +71,9 @@ impl FileHolder {
                 (FileContent::Opaque, Some((head, _))) => FileContent::Text(head.into()),
                 (content, _) => content,
             };
+        }
+        if self.is_plain {
+            return FileContent::None;
         }
         match decode_base64(written.as_bytes()) {
             Some(bytes) => read_bytes(&self.label, &bytes),

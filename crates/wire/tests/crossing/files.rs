@@ -103,6 +103,26 @@ fn unreadable_text_file_is_refused() {
 }
 
 #[test]
+fn plain_text_sources_are_no_files() {
+    let document =
+        r#"{"type":"document","title":"a.txt","source":{"type":"text","media_type":"text/plain","data":"hello"}}"#;
+    let contents = [
+        format!(r#"{{"role":"user","content":[{document}]}}"#),
+        format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":[{document}]}}]}}"#),
+        format!(r#"{{"role":"user","content":"b","documents":[{document}]}}"#),
+    ];
+    for content in contents {
+        let found = texts(Api::Messages, &format!(r#"{{"messages":[{content}]}}"#));
+        assert!(found.iter().any(|text| text.contains("hello")), "{content}: {found:?}");
+    }
+    let output = format!(r#"{{"input":[{{"type":"function_call_output","call_id":"c","output":{document}}}]}}"#);
+    assert_eq!(texts(Api::Responses, &output), Vec::<String>::new(), "the result has it");
+    let picture =
+        r#"{"messages":[{"role":"user","content":[{"type":"image","image":"data:text/plain,the%20secret%20plan"}]}]}"#;
+    assert!(texts(Api::Chat, picture).iter().any(|text| text.contains("the secret plan")));
+}
+
+#[test]
 fn pictures_and_opaque_bytes_are_no_items() {
     for data in ["iVBORw0KGgoAAAANSUhEUg==", "/9j/4AAQSkZJRg==", "JVBERi0xLjQKJcOkw7zDtsOfCv///w==", "AQIDBAUG"] {
         let body = format!(
