@@ -21,8 +21,10 @@ use crate::fair_loop::{FairLoop, GraphEdge, find_fair_loop};
 use crate::formula::Formula;
 use crate::interval::{Span, Time};
 use crate::monitor::Monitor;
-use crate::satisfiability::Satisfiability;
+use crate::norm::Norms;
+use crate::satisfiability::{Satisfiability, find_constant_letter};
 use crate::semantics::evaluate;
+use crate::skeleton::Skeleton;
 use crate::state::{Handle, Point};
 use crate::value::Value;
 use crate::verdict::Verdict;
@@ -107,8 +109,10 @@ pub struct Analysis {
     valuation: usize,
 }
 
-/// The most clauses that the search for an example visits.
+/// The most clauses that the search for an example visits, and the most work that it may take. Bounds in steps make
+/// clauses that are as many as their steps, and as long as the trace.
 const MAX_EXAMPLE_CLAUSES: usize = 20_000;
+const MAX_EXAMPLE_WORK: u64 = 2_000_000;
 
 impl Analysis {
     /// Returns the analysis of a formula. The error says why it cannot be monitored.
@@ -143,25 +147,17 @@ impl Analysis {
         let mut norms = skeleton.norms.clone();
         let mut satisfy = Satisfiability::default();
         let root = Satisfiability::search_clause(&[Obligation::new(norm, true)], &mut norms)?;
-        let mut graph: Vec<Vec<GraphEdge>> = Vec::new();
-        let mut numbers: FxHashMap<Clause, usize> = FxHashMap::from_iter([(root.clone(), 0)]);
-        let mut queue: VecDeque<Clause> = VecDeque::from([root]);
-        while let Some(clause) = queue.pop_front() {
-            let edges = satisfy.edges(&clause, None, &mut norms, skeleton)?;
-            let mut arrows = Vec::with_capacity(edges.len());
-            for edge in edges {
-                let known = numbers.len();
-                let to = *numbers.entry(edge.target.clone()).or_insert(known);
-                if to == known {
-                    queue.push_back(edge.target);
-                }
-                arrows.push(GraphEdge { to, put_off: edge.put_off, letter: edge.letter });
+        let graph = match expand_clauses(&root, &mut satisfy, &mut norms, skeleton) {
+            Some(graph) => graph,
+            // One letter that repeats is an example too, if not always the shortest.
+            None => {
+                let letter = find_constant_letter(&root, &norms, skeleton)?;
+                return Some(Lasso {
+                    stem: Vec::new(),
+                    cycle: vec![letter_facts(&self.monitor, self.valuation, letter)],
+                });
             }
-            graph.push(arrows);
-            if graph.len() > MAX_EXAMPLE_CLAUSES {
-                return None;
-            }
-        }
+        };
         let FairLoop { stem, cycle } = find_fair_loop(&[0], &graph)?;
         let facts = |letters: Vec<u64>| {
             letters.into_iter().map(|letter| letter_facts(&self.monitor, self.valuation, letter)).collect()
@@ -170,8 +166,12 @@ impl Analysis {
         Some(self.shorten(lasso, holds != self.monitor.compiled.negated))
     }
 
-    /// Leaves out positions as long as the definition gives the same value.
+    /// Leaves out positions as long as the definition gives the same value. A long example stays as it is.
     fn shorten(&self, mut lasso: Lasso, satisfied: bool) -> Lasso {
+        const MAX_SHORTENED_POSITIONS: usize = 100;
+        if lasso.stem.len() + lasso.cycle.len() > MAX_SHORTENED_POSITIONS {
+            return lasso;
+        }
         let is_example = |lasso: &Lasso| {
             let positions: Vec<Facts> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
             let ending = Ending::Repeats { from: lasso.stem.len(), period: Span(0) };
@@ -246,6 +246,7 @@ impl Analysis {
             return None;
         }
         const MAX_SEARCH_NODES: usize = 20_000;
+        const MAX_SEARCH_WORK: u64 = 2_000_000;
         let Analysis { monitor, cache, valuation, .. } = self;
         let skeleton = &monitor.compiled.skeleton;
         let mut letters = possible_letters(monitor)?;
@@ -261,7 +262,8 @@ impl Analysis {
         let mut nodes: Vec<SearchNode> = vec![(start, Time(0), None)];
         let mut seen: FxHashSet<(u32, Vec<i64>)> = FxHashSet::default();
         let mut at = 0;
-        while at < nodes.len() && nodes.len() < MAX_SEARCH_NODES {
+        let before = cache.spent();
+        while at < nodes.len() && nodes.len() < MAX_SEARCH_NODES && cache.spent() - before < MAX_SEARCH_WORK {
             for delay in &delays {
                 for letter in &letters {
                     let (point, time, _) = &nodes[at];
@@ -327,6 +329,7 @@ impl Analysis {
         let mut numbers: FxHashMap<(usize, Clause), usize> = FxHashMap::from_iter([((0, root.clone()), 0)]);
         let mut queue: VecDeque<(usize, Clause)> = VecDeque::from([(0, root)]);
         let mut product: Vec<Vec<GraphEdge>> = Vec::new();
+        let before = norms.work.spent();
         while let Some((state, clause)) = queue.pop_front() {
             let mut arrows = Vec::new();
             for (letter, next) in graph.letters.iter().zip(&graph.next[state]) {
@@ -343,7 +346,8 @@ impl Analysis {
                 }
             }
             product.push(arrows);
-            if product.len() > MAX_EXAMPLE_CLAUSES {
+            let work = satisfy.spent() + norms.work.spent() - before;
+            if product.len() > MAX_EXAMPLE_CLAUSES || work > MAX_EXAMPLE_WORK {
                 return None;
             }
         }
@@ -357,6 +361,37 @@ impl Analysis {
         }
         Automaton::new(&self.monitor, &mut self.cache, self.valuation)
     }
+}
+
+/// Returns the edges of every clause that can be reached from one; none if there are too many.
+fn expand_clauses(
+    root: &Clause,
+    satisfy: &mut Satisfiability,
+    norms: &mut Norms,
+    skeleton: &Skeleton,
+) -> Option<Vec<Vec<GraphEdge>>> {
+    let mut graph: Vec<Vec<GraphEdge>> = Vec::new();
+    let mut numbers: FxHashMap<Clause, usize> = FxHashMap::from_iter([(root.clone(), 0)]);
+    let mut queue: VecDeque<Clause> = VecDeque::from([root.clone()]);
+    let before = norms.work.spent();
+    while let Some(clause) = queue.pop_front() {
+        let edges = satisfy.edges(&clause, None, norms, skeleton)?;
+        let mut arrows = Vec::with_capacity(edges.len());
+        for edge in edges {
+            let known = numbers.len();
+            let to = *numbers.entry(edge.target.clone()).or_insert(known);
+            if to == known {
+                queue.push_back(edge.target);
+            }
+            arrows.push(GraphEdge { to, put_off: edge.put_off, letter: edge.letter });
+        }
+        graph.push(arrows);
+        let work = satisfy.spent() + norms.work.spent() - before;
+        if graph.len() > MAX_EXAMPLE_CLAUSES || work > MAX_EXAMPLE_WORK {
+            return None;
+        }
+    }
+    Some(graph)
 }
 
 /// Returns a valuation of the comparisons under which the formula is violated, else one under which it is still open,

@@ -64,8 +64,10 @@ pub(crate) struct Graph {
     pub(crate) letters: Vec<u64>,
 }
 
-/// The most states and letters that are tried.
+/// The most states and letters that are tried, and the most work of trying them. With bounds in time there may be
+/// infinitely many states, each larger than the one before.
 const MAX_AUTOMATON_STATES: usize = 2000;
+const MAX_AUTOMATON_WORK: u64 = 2_000_000;
 const MAX_AUTOMATON_BITS: u32 = 10;
 
 /// Returns every letter that facts can make; none if there are too many bits.
@@ -87,6 +89,7 @@ impl Graph {
         let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
         numbers.insert(state_number(&start)?, 0);
         let mut queue = VecDeque::from([0]);
+        let before = cache.spent();
         while let Some(from) = queue.pop_front() {
             let point = graph.points[from].clone();
             let mut targets: Vec<Point> =
@@ -104,7 +107,7 @@ impl Graph {
                 });
                 places.push(place);
             }
-            if graph.points.len() > MAX_AUTOMATON_STATES {
+            if graph.points.len() > MAX_AUTOMATON_STATES || cache.spent() - before > MAX_AUTOMATON_WORK {
                 return None;
             }
             graph.expired.push(places.split_off(positions));

@@ -28,6 +28,7 @@ use crate::touch::{
 };
 use crate::value::Value;
 use crate::verdict::Verdict;
+use crate::work::Work;
 
 /// Up to so many bindings that a position touches are looked at without a copy of their values.
 const MAX_BORROWED_BINDINGS: usize = 16;
@@ -150,7 +151,10 @@ impl Bindings {
     ) -> bool {
         let mut moved = false;
         for population in &mut self.populations {
-            let touches = population.collect_touched(scene.monitor, named, letter);
+            let touches = population.collect_touched(scene.monitor, named, letter, &mut scene.work);
+            if scene.work.is_exceeded() {
+                return true;
+            }
             moved |= population.step_touched(scene, touches, background, decided);
         }
         moved
@@ -163,7 +167,11 @@ impl Bindings {
         let (bits, unknown) = letter(&vec![None; monitor.compiled.prefix.len()]);
         let named = collect_named_in_facts(monitor, facts);
         self.populations.iter().any(|population| {
-            let touches = population.collect_touched(monitor, &named, &letter);
+            let mut work = Work::within(cache.limits().work);
+            let touches = population.collect_touched(monitor, &named, &letter, &mut work);
+            if work.is_exceeded() {
+                return true;
+            }
             let breaks = |cache: &mut Cache, class, bits, unknown| {
                 cache.may_break(skeleton, population.classes.point(class), bits, unknown, time)
             };
@@ -187,7 +195,7 @@ impl Bindings {
         let named = collect_named_in_facts(monitor, facts);
         let mut states = Vec::new();
         for population in &self.populations {
-            for touch in population.collect_touched(monitor, &named, &|_| (0, 0)) {
+            for touch in population.collect_touched(monitor, &named, &|_| (0, 0), &mut Work::default()) {
                 let point = population.classes.point(population.touched_class(&touch)).clone();
                 states.push((touch.binding, point));
             }
@@ -330,6 +338,11 @@ impl Bindings {
         let conflict = cache.has_conflict(&monitor.compiled.skeleton, &points, own);
         self.joint = Some((changes, conflict));
         conflict
+    }
+
+    /// Whether more is stored than so many rows of a table.
+    pub(crate) fn is_over(&self, rows: usize) -> bool {
+        self.populations.iter().map(|population| population.cells.rows()).sum::<usize>() > rows
     }
 
     /// Returns how many bindings have a cell.

@@ -8,6 +8,7 @@
 mod limits;
 mod possible;
 mod restart;
+mod work;
 
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -22,6 +23,7 @@ use crate::slots::SlotSources;
 use crate::state::{Handle, Member, Point, PortableResidual, Residual, Times};
 use crate::stepper::{SlotSet, StepInput, Stepper};
 use crate::verdict::Verdict;
+use crate::work::Work;
 pub use limits::{CacheLimits, CacheUse};
 use restart::restart_decided;
 
@@ -51,6 +53,11 @@ pub(crate) struct StateInfo {
     pub(crate) idle: Option<bool>,
     /// The letter bits that can matter.
     support: u64,
+    /// Whether the formula exceeded a limit.
+    is_stopped: bool,
+    /// How many obligations and moments it has, and how many possible states are open.
+    size: u32,
+    open: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -109,8 +116,8 @@ pub struct Cache {
     clears: u64,
     uncached_steps: u64,
     is_partial: bool,
-    /// How many letters were read by a member to compute steps.
-    work: u64,
+    /// The work of all steps that were computed.
+    spent: u64,
 }
 
 impl Cache {
@@ -132,17 +139,12 @@ impl Cache {
             clears: 0,
             uncached_steps: 0,
             is_partial: false,
-            work: 0,
+            spent: 0,
         };
         for member in [Member::satisfied(), Member::violated()] {
             cache.insert(skeleton, Residual::single(member));
         }
         cache
-    }
-
-    /// Returns how many letters were read by a member to compute steps that were not cached.
-    pub(crate) fn work(&self) -> u64 {
-        self.work
     }
 
     /// Returns its size, and how often it was cleared.
@@ -183,17 +185,20 @@ impl Cache {
             satisfy: &mut self.satisfy,
             skeleton,
             max_resolutions: self.limits.resolutions,
-            work: &mut self.work,
         }
     }
 
     /// Returns the start state, for a valuation of the rigid comparisons.
     pub(crate) fn start(&mut self, skeleton: &Skeleton, rigid: usize) -> Point {
         let StartNorms { holds, fails, on_empty } = skeleton.starts[rigid];
+        self.norms.work = Work::within(self.limits.work);
         let mut stepper = self.stepper(skeleton);
         let (holds, fails) = (stepper.initial(holds, on_empty), stepper.initial(fails, !on_empty));
         let member = stepper.settle(Member::new(holds, fails));
-        let handle = self.keep(skeleton, Residual::single(member));
+        let is_exceeded = self.norms.work.is_exceeded();
+        self.norms.work = Work::default();
+        let residual = if is_exceeded { Residual::stopped() } else { Residual::single(member) };
+        let handle = self.keep(skeleton, residual);
         Point { handle, times: Times::default() }
     }
 
@@ -265,12 +270,16 @@ impl Cache {
         // A slot that waits for its lower bound changes its state by the mere passing of time.
         let idle = self.states[id as usize].clocks.iter().all(|clock| skeleton.clocks[usize::from(*clock)].from.0 == 0)
             && {
-                let transition =
-                    self.transition(skeleton, id, StepInput::Facts { bits: 0, unknown: 0, ripe: [].into() });
+                let transition = self.transition(
+                    skeleton,
+                    id,
+                    StepInput::Facts { bits: 0, unknown: 0, ripe: [].into(), near: [].into() },
+                );
                 matches!(transition.handle, Handle::Cached(target) if target == id) && transition.sources.is_none()
             };
         self.info[id as usize].idle = Some(idle);
-        self.calm[id as usize] = idle && id != SATISFIED_STATE && !self.may_be_violated_at(id);
+        self.calm[id as usize] =
+            idle && id != SATISFIED_STATE && !self.may_be_violated_at(id) && !self.is_stopped_at(id);
         idle
     }
 
@@ -283,16 +292,21 @@ impl Cache {
         {
             return known;
         }
-        // A bound that begins at once has no lower end to reach.
-        let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
-        let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
-        self.advance(skeleton, point, StepInput::Facts { bits, unknown, ripe }, time)
+        let letter = self.letter_at(skeleton, point, bits, unknown, time);
+        self.advance(skeleton, point, letter, time)
+    }
+
+    /// Returns the input of a position at a time.
+    fn letter_at(&self, skeleton: &Skeleton, point: &Point, bits: u64, unknown: u64, time: Time) -> StepInput {
+        let clocks = self.clocks(point);
+        let ripe = select_slots(skeleton, clocks, &point.times, time, Clock::is_ripe);
+        let near = select_slots(skeleton, clocks, &point.times, time, Clock::reaches_new_mark);
+        StepInput::Facts { bits, unknown, ripe, near }
     }
 
     /// Returns the state after every deadline before this time has expired; none if none expires.
     pub(crate) fn expire(&mut self, skeleton: &Skeleton, point: &Point, time: Time) -> Option<Point> {
-        let is_over = |clock: Clock, span: Span| clock.to.is_some_and(|to| span > to);
-        let expired = select_slots(skeleton, self.clocks(point), &point.times, time, is_over);
+        let expired = select_slots(skeleton, self.clocks(point), &point.times, time, Clock::is_over);
         if expired.is_empty() {
             return None;
         }
@@ -376,13 +390,17 @@ impl Cache {
             satisfy: &mut aside.satisfy,
             skeleton,
             max_resolutions: self.limits.resolutions,
-            work: &mut self.work,
         };
         // INVARIANT: a loose residual was exported by this cache or checked when it was adopted.
         let Some(residual) = portable.import(stepper.norms) else {
             return Transition { handle: Handle::Cached(VIOLATED_STATE), sources: Some([].into()) };
         };
-        let (residual, sources) = stepper.step(&residual, letter);
+        // As for a cached state: bits that cannot matter are no work.
+        let mut letter = letter.clone();
+        letter.keep_bits(residual.support(stepper.norms));
+        stepper.norms.work = Work::within(self.limits.work);
+        let (residual, sources) = stepper.step(&residual, &letter);
+        self.spent = self.spent.saturating_add(std::mem::take(&mut aside.norms.work).spent());
         let residual = restart_decided(self.restart.as_deref(), residual, &mut aside.norms);
         self.is_partial |= aside.satisfy.is_partial;
         let handle = self.keep_foreign(skeleton, residual, &aside.norms);
@@ -393,11 +411,9 @@ impl Cache {
     fn transition(&mut self, skeleton: &Skeleton, id: u32, mut letter: StepInput) -> Transition {
         let width = skeleton.width;
         let mut in_table = None;
-        if let StepInput::Facts { bits, unknown, ripe } = &mut letter {
-            let support = self.info[id as usize].support;
-            *bits &= support;
-            *unknown &= support;
-            if *unknown == 0 && ripe.is_empty() {
+        letter.keep_bits(self.info[id as usize].support);
+        if let StepInput::Facts { bits, unknown, ripe, near } = &letter {
+            if *unknown == 0 && ripe.is_empty() && near.is_empty() {
                 in_table = Some(*bits);
                 if let Some(target) = self.look_up(id, *bits, width) {
                     return Transition { handle: Handle::Cached(target), sources: None };
@@ -409,8 +425,10 @@ impl Cache {
             return known.clone();
         }
         let residual = self.states[id as usize].clone();
+        self.norms.work = Work::within(self.limits.work);
         let mut stepper = self.stepper(skeleton);
         let (residual, sources) = stepper.step(&residual, &key.letter);
+        self.spent = self.spent.saturating_add(std::mem::take(&mut self.norms.work).spent());
         let residual = restart_decided(self.restart.as_deref(), residual, &mut self.norms);
         let transition = Transition { handle: self.keep(skeleton, residual), sources };
         let kept = self.transitions.len() + self.broad.len() + self.moves.len() + self.satisfy.len();
@@ -525,17 +543,13 @@ impl Cache {
     }
 
     fn insert(&mut self, skeleton: &Skeleton, residual: Residual) -> u32 {
-        let mut seen = rustc_hash::FxHashSet::default();
-        let support = residual
-            .members
-            .iter()
-            .flat_map(Member::clauses)
-            .flatten()
-            .fold(0, |bits, obligation| bits | self.norms.support(obligation.norm(), &mut seen));
+        let support = residual.support(&self.norms);
         let (verdict, at_end, may_be_violated) =
             (residual.verdict(), residual.end_verdict(), residual.may_be_violated());
+        let (is_stopped, size) = (residual.is_stopped(), residual.size() as u32);
+        let open = residual.members.iter().filter(|member| !member.formal_verdict().is_definite()).count() as u32;
         let (index, _) = self.states.insert_full(residual);
-        self.info.push(StateInfo { verdict, at_end, may_be_violated, idle: None, support });
+        self.info.push(StateInfo { verdict, at_end, may_be_violated, idle: None, support, is_stopped, size, open });
         self.calm.push(false);
         if skeleton.width <= MAX_TABLE_BITS {
             self.table.resize((index + 1) << skeleton.width, UNKNOWN_TRANSITION);

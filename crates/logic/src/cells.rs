@@ -283,6 +283,15 @@ impl Cells {
         self.by_part.get(&(mask, binding_part(binding, part))).cloned().unwrap_or_default()
     }
 
+    /// Returns as how many rows of a table the bindings count: with several variables each is in several indexes.
+    pub(crate) fn rows(&self) -> usize {
+        const ROWS_PER_INDEXED_VARIABLE: usize = 4;
+        match self.width {
+            0 | 1 => self.count,
+            width => self.count.saturating_mul(width * ROWS_PER_INDEXED_VARIABLE),
+        }
+    }
+
     /// Returns the masks of stored bindings.
     pub(crate) fn masks(&self) -> Vec<u32> {
         if self.width == 1 {

@@ -35,6 +35,7 @@ use crate::interval::Time;
 use crate::scope::{has_measure, is_wide};
 use crate::sentence::Sentence;
 use crate::value::Value;
+use crate::work::Work;
 use form::FormBuilder;
 pub(crate) use plan::name_bit;
 use plan::{Planner, Query, QueryPlan, QueryStep, TablePlan};
@@ -114,16 +115,18 @@ impl DataMonitor {
         DataStore::new(&self.tables, most)
     }
 
-    /// Reads a position.
+    /// Reads a position. Beyond `most_work` the past is dropped, and every later position is unknown.
     pub(crate) fn read(
         &self,
         store: &mut DataStore,
         present: PositionFacts<'_>,
         position: u64,
         time: Time,
+        most_work: u64,
         scratch: &mut DataScratch,
     ) -> DataOutcome {
         let now = Stamp { position, time };
+        store.work = Work::within(most_work);
         if store.is_full {
             store.undetermined_at = Some(position);
             return DataOutcome { is_unknown: true, broken: Vec::new() };
@@ -132,7 +135,7 @@ impl DataMonitor {
         if !store.is_full && !self.broken.may_answer(present.names) {
             return DataOutcome::default();
         }
-        let mut solver = Solver::new(store, present, now);
+        let mut solver = Solver::new(store, present, now, store.work);
         let (mut broken, mut is_possible) = (Vec::new(), false);
         with_slots(self.slots, |slots| {
             solver.run(&self.broken.steps, slots, &mut |env, maybe| {
@@ -144,7 +147,12 @@ impl DataMonitor {
             })
         });
         // Certain answers stay certain beside possible ones.
-        let is_doubtful = solver.is_doubtful;
+        let (mut is_doubtful, work) = (solver.is_doubtful, solver.work);
+        store.work = work;
+        if work.is_exceeded() && !store.is_full {
+            store.stop();
+            is_doubtful = true;
+        }
         if is_doubtful {
             broken.clear();
         }

@@ -91,6 +91,9 @@ pub(crate) enum Dnf {
 /// The most alternatives that a conjunction lists before it is packed.
 const MAX_PRODUCT: usize = Dnf::MAX_CLAUSES * 16;
 
+/// How many pairs of alternatives are compared in the time of one unit of work: most differ at the first look.
+const KEPT_CLAUSES_PER_UNIT: usize = 16;
+
 /// The most norms that a packed form consists of. Packed forms are not canonical, so they can grow with the trace.
 const MAX_PACKED_NORMS: usize = 8192;
 
@@ -162,6 +165,7 @@ impl Dnf {
             // An alternative without obligations makes all others redundant, even those not kept.
             _ if self.is_top() || other.is_top() => Dnf::top(),
             (Dnf::TooMany, _) | (_, Dnf::TooMany) => Dnf::TooMany,
+            _ if norms.work.is_exceeded() => Dnf::TooMany,
             (Dnf::Clauses(a), Dnf::Clauses(b)) => match keep_weakest(a.iter().chain(b).cloned().collect(), norms) {
                 kept if kept.len() > Dnf::MAX_CLAUSES => {
                     let (norm, at_end) = Dnf::to_norm(&kept, norms);
@@ -172,10 +176,47 @@ impl Dnf {
         }
     }
 
+    /// Returns the conjunction of several forms. Those of one alternative, which most are, are joined at once.
+    pub(crate) fn all(parts: impl IntoIterator<Item = Dnf>, norms: &mut Norms) -> Dnf {
+        let mut single: Vec<Obligation> = Vec::new();
+        let mut others: Vec<Dnf> = Vec::new();
+        for part in parts {
+            match &part {
+                Dnf::Clauses(clauses) => match &clauses[..] {
+                    [] => return Dnf::bottom(),
+                    [clause] => single.extend_from_slice(clause),
+                    _ => others.push(part),
+                },
+                Dnf::TooMany => others.push(part),
+            }
+        }
+        norms.work.charge(single.len());
+        let Some(clause) = join_clauses(&single, &[], norms) else { return Dnf::bottom() };
+        let joined = Dnf::Clauses([clause].into());
+        others.iter().fold(joined, |all, part| all.and(part, norms))
+    }
+
+    /// Returns the disjunction of several forms. Few alternatives are compared once, not after each form.
+    pub(crate) fn any(parts: impl IntoIterator<Item = Dnf>, norms: &mut Norms) -> Dnf {
+        let mut gathered: Vec<Clause> = Vec::new();
+        let mut result = Dnf::bottom();
+        for part in parts {
+            match part {
+                Dnf::Clauses(clauses) if gathered.len() + clauses.len() <= Dnf::MAX_CLAUSES => {
+                    gathered.extend(clauses);
+                }
+                part => result = result.or(&part, norms),
+            }
+        }
+        let gathered = Dnf::Clauses(keep_weakest(gathered, norms).into());
+        result.or(&gathered, norms)
+    }
+
     pub(crate) fn and(&self, other: &Dnf, norms: &mut Norms) -> Dnf {
         match (self, other) {
             _ if self.is_bottom() || other.is_bottom() => Dnf::bottom(),
             (Dnf::TooMany, _) | (_, Dnf::TooMany) => Dnf::TooMany,
+            _ if norms.work.is_exceeded() => Dnf::TooMany,
             (Dnf::Clauses(a), Dnf::Clauses(b)) => {
                 if a.len().saturating_mul(b.len()) > MAX_PRODUCT {
                     return Dnf::pack_both(a, b, norms);
@@ -183,6 +224,7 @@ impl Dnf {
                 let mut product = Vec::with_capacity(a.len() * b.len());
                 for left in a {
                     for right in b {
+                        norms.work.charge(left.len() + right.len());
                         product.extend(join_clauses(left, right, norms));
                     }
                 }
@@ -238,24 +280,38 @@ impl Dnf {
 
     /// Returns this form with every norm rewritten.
     pub(crate) fn rewrite(&self, norms: &mut Norms, rewrite: &mut impl FnMut(&mut Norms, Norm) -> Norm) -> Dnf {
+        let replace = |norms: &mut Norms, obligation: Obligation| {
+            let norm = rewrite(norms, obligation.norm());
+            Dnf::from_obligation(Obligation::new(norm, obligation.is_strong()), norms)
+        };
+        self.map_obligations(norms, |norms| norms, replace)
+    }
+
+    /// Returns this form with every obligation replaced by a form. `norms` returns the arena of the context.
+    pub(crate) fn map_obligations<C>(
+        &self,
+        context: &mut C,
+        norms: impl Fn(&mut C) -> &mut Norms,
+        mut replace: impl FnMut(&mut C, Obligation) -> Dnf,
+    ) -> Dnf {
         let Dnf::Clauses(clauses) = self else { return Dnf::TooMany };
-        let mut result = Dnf::bottom();
+        let mut alternatives = Vec::with_capacity(clauses.len());
         for clause in clauses {
-            let mut part = Dnf::top();
-            for obligation in clause {
-                let norm = rewrite(norms, obligation.norm());
-                part = part.and(&Dnf::from_obligation(Obligation::new(norm, obligation.is_strong()), norms), norms);
-            }
-            result = result.or(&part, norms);
+            let parts: Vec<Dnf> = clause.iter().map(|obligation| replace(context, *obligation)).collect();
+            alternatives.push(Dnf::all(parts, norms(context)));
         }
-        result
+        Dnf::any(alternatives, norms(context))
     }
 }
 
 /// Returns the clauses that no other one covers, sorted.
-fn keep_weakest(mut clauses: Vec<Clause>, norms: &Norms) -> Vec<Clause> {
+fn keep_weakest(mut clauses: Vec<Clause>, norms: &mut Norms) -> Vec<Clause> {
+    if let [] | [_] = clauses[..] {
+        return clauses;
+    }
     clauses.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     clauses.dedup();
+    norms.work.charge(clauses.len() + clauses.len() * clauses.len() / KEPT_CLAUSES_PER_UNIT);
     let mut kept: Vec<(ClauseMask, Clause)> = Vec::with_capacity(clauses.len());
     for clause in clauses {
         let mask = ClauseMask::new(&clause, norms);
@@ -334,17 +390,43 @@ pub(crate) fn join_clauses(left: &[Obligation], right: &[Obligation], norms: &No
     if all.len() > 1 && all.iter().any(|obligation| obligation.is_strong() && *obligation != exists) {
         all.retain(|obligation| *obligation != exists);
     }
+    // A strong obligation is sorted right after the weak one of its norm, which it implies.
+    all.dedup_by(|strong, weak| {
+        let is_same = strong.norm() == weak.norm();
+        if is_same {
+            *weak = *strong;
+        }
+        is_same
+    });
+    drop_implied(&mut all, norms);
+    Some(all.into())
+}
+
+/// Leaves out obligations that another one of the same operands implies. Long clauses mostly have none that could.
+fn drop_implied(obligations: &mut Vec<Obligation>, norms: &Norms) {
+    let may_imply = |obligation: &Obligation| match norms.node(obligation.norm()) {
+        NormNode::Until { from, .. } | NormNode::Release { from, .. } => *from == 0,
+        NormNode::TimedUntil { start, .. } | NormNode::TimedRelease { start, .. } => {
+            matches!(start, Start::At { ripe: true, .. })
+        }
+        _ => false,
+    };
+    let mut candidates: Vec<Obligation> = obligations.iter().copied().filter(may_imply).collect();
+    if candidates.len() < 2 {
+        return;
+    }
+    let mut implied: Vec<Obligation> = Vec::new();
     let mut index = 0;
-    while index < all.len() {
-        let obligation = all[index];
-        let implied = all.iter().enumerate().any(|(other, given)| other != index && given.implies(obligation, norms));
-        if implied {
-            all.remove(index);
+    while index < candidates.len() {
+        let obligation = candidates[index];
+        let others = candidates.iter().enumerate().filter(|(other, _)| *other != index);
+        if others.map(|(_, given)| given).any(|given| given.implies(obligation, norms)) {
+            implied.push(candidates.remove(index));
         } else {
             index += 1;
         }
     }
-    Some(all.into())
+    obligations.retain(|obligation| !implied.contains(obligation));
 }
 
 /// Whether a fact must hold and must not hold.

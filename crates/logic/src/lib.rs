@@ -91,6 +91,7 @@ pub mod value;
 pub mod verdict;
 pub mod witness;
 pub mod word;
+mod work;
 
 pub use after::After;
 pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};

@@ -255,7 +255,7 @@ impl<'a> Lowering<'a> {
             ));
         }
         let clock = self.clocks.len() as u8;
-        self.clocks.push(Clock { from, to });
+        self.clocks.push(Clock { from, to, is_past: !future });
         self.clock_of.insert((future, f, g, interval), clock);
         Ok(clock)
     }

@@ -220,9 +220,9 @@ impl MonitorSet {
         self.entry(id).map(|entry| entry.cache.usage())
     }
 
-    /// Returns how many letters a monitor's members have read to compute steps.
-    pub(crate) fn work(&self, id: MonitorId) -> u64 {
-        self.entry(id).map_or(0, |entry| entry.cache.work())
+    /// Returns the work of all steps of bindings and tables so far, which no cache changes.
+    pub(crate) fn spent(&self) -> u64 {
+        self.scratch.spent
     }
 
     /// Drops every cached transition. No trace and no verdict changes.
@@ -386,12 +386,24 @@ impl MonitorSet {
         monitor_state.extended.is_none().then_some(monitor_state.number)
     }
 
-    /// Whether a formula about data exceeded [`CacheLimits::rows`]. From then on every position is unknown.
+    /// Whether a trace exceeded a limit of a formula: [`CacheLimits::rows`] or [`CacheLimits::work`]. From then on every
+    /// position is unknown to it.
     pub fn is_full(&self, trace_state: &TraceState, id: MonitorId) -> bool {
         self.check_owner(trace_state);
-        let monitor_state =
-            trace_state.states.get(id.index()).and_then(|monitor_state| monitor_state.extended.as_deref());
-        matches!(monitor_state, Some(ExtendedState::Data(_, store)) if store.is_full())
+        let (Some(entry), Some(monitor_state)) = (self.entry(id), trace_state.states.get(id.index())) else {
+            return false;
+        };
+        match monitor_state.extended.as_deref() {
+            Some(ExtendedState::Data(_, store)) => store.is_full(),
+            _ => entry.is_stopped(monitor_state),
+        }
+    }
+
+    /// Whether a trace may have exceeded a limit of some formula that is not about data, as [`MonitorSet::is_full`] says
+    /// of one.
+    pub fn has_stopped(&self, trace_state: &TraceState) -> bool {
+        self.check_owner(trace_state);
+        trace_state.has_stopped
     }
 
     /// Returns what must still hold, as a formula about the rest of the trace, which begins at [`TraceState::clock`].

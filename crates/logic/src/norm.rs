@@ -16,6 +16,7 @@ use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Span;
+use crate::work::Work;
 
 /// The name of a norm in its [`Norms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -114,6 +115,15 @@ pub(crate) enum NormNode {
 }
 
 impl NormNode {
+    /// Returns of how many parts it consists, without the parts of its operands.
+    fn size(&self) -> usize {
+        match self {
+            NormNode::And(list) | NormNode::Or(list) => 1 + list.len(),
+            NormNode::TimedSince { marks, .. } | NormNode::TimedTrigger { marks, .. } => 1 + marks.len(),
+            _ => 1,
+        }
+    }
+
     /// Visits the operands, from left to right.
     pub(crate) fn visit_operands(&self, mut visit: impl FnMut(Norm)) {
         match self {
@@ -147,6 +157,26 @@ pub(crate) enum Mark {
 pub(crate) struct Clock {
     pub(crate) from: Span,
     pub(crate) to: Option<Span>,
+    /// Whether it is that of an operator that looks back.
+    pub(crate) is_past: bool,
+}
+
+impl Clock {
+    /// Whether a moment so long ago has reached the lower bound, if there is one to reach.
+    pub(crate) fn is_ripe(self, age: Span) -> bool {
+        self.from.0 > 0 && self.from <= age
+    }
+
+    /// Whether a moment so long ago has passed the upper bound.
+    pub(crate) fn is_over(self, age: Span) -> bool {
+        self.to.is_some_and(|to| age > to)
+    }
+
+    /// Whether a mark of so long ago still counts when a new mark begins to: then all marks between the two are
+    /// redundant.
+    pub(crate) fn reaches_new_mark(self, age: Span) -> bool {
+        self.is_past && self.from.0 > 0 && self.to.is_some_and(|to| age <= Span(to.0.saturating_sub(self.from.0)))
+    }
 }
 
 /// Owns norms; simplifies on construction.
@@ -155,6 +185,8 @@ pub(crate) struct Norms {
     nodes: IndexSet<NormNode, FxBuildHasher>,
     /// For each node, whether anything below it has memory.
     remembers: Vec<bool>,
+    /// What the present step has looked at.
+    pub(crate) work: Work,
 }
 
 impl Norms {
@@ -162,7 +194,7 @@ impl Norms {
     pub(crate) const TRUE: Norm = Norm(1);
 
     pub(crate) fn new() -> Norms {
-        let mut norms = Norms { nodes: IndexSet::default(), remembers: Vec::new() };
+        let mut norms = Norms { nodes: IndexSet::default(), remembers: Vec::new(), work: Work::default() };
         norms.intern(NormNode::False);
         norms.intern(NormNode::True);
         norms
@@ -196,6 +228,7 @@ impl Norms {
             | NormNode::TimedSince { .. }
             | NormNode::TimedTrigger { .. } => true,
         };
+        self.work.charge(node.size());
         let (index, new) = self.nodes.insert_full(node);
         if new {
             self.remembers.push(below);

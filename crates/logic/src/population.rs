@@ -13,6 +13,7 @@ use crate::state::Point;
 use crate::touch::{BindingIndex, BindingSet, CandidateFact, TouchedBinding, collect_sliced};
 use crate::value::Value;
 use crate::verdict::Verdict;
+use crate::work::Work;
 
 /// The monitor, cache and time of one step.
 #[derive(Debug)]
@@ -22,7 +23,30 @@ pub(crate) struct StepContext<'a> {
     pub(crate) time: Time,
     /// What happens to bindings with a definite verdict.
     pub(crate) after: After,
+    /// What the step has looked at.
+    pub(crate) work: Work,
 }
+
+impl<'a> StepContext<'a> {
+    /// Returns the context of a step that has not begun.
+    pub(crate) fn new(monitor: &'a Monitor, cache: &'a mut Cache, time: Time, after: After) -> StepContext<'a> {
+        let work = Work::within(cache.limits().work);
+        StepContext { monitor, cache, time, after, work }
+    }
+
+    /// Counts the step of a state.
+    fn charge_state(&mut self, point: &Point, unknown: u64) {
+        let estimate = self.cache.estimate_work(point, unknown);
+        self.work.charge(usize::try_from(estimate).unwrap_or(usize::MAX));
+    }
+}
+
+/// The work of finding one binding that a position touches by joining others, and of moving one.
+const JOINED_BINDING_WORK: usize = 64;
+const MOVED_BINDING_WORK: usize = 16;
+
+/// The work of moving the bindings with the same open deadlines, which share no transition with others.
+const TIMED_CLASS_WORK: usize = 64;
 
 /// A definite verdict and its binding; none for all values never seen.
 pub(crate) type BindingVerdict = (Verdict, Option<Box<Binding>>);
@@ -267,6 +291,11 @@ impl Population {
         let mut moves: Vec<(Box<Binding>, Option<CellId>, Point)> = Vec::with_capacity(touches.len());
         for touch in touches {
             let class = self.touched_class(&touch);
+            scene.work.charge(MOVED_BINDING_WORK);
+            scene.charge_state(self.classes.point(class), touch.unknown);
+            if scene.work.is_exceeded() {
+                return true;
+            }
             let (target, broke) = advance(scene, self.classes.point(class), touch.bits, touch.unknown);
             if broke {
                 decided.push((Verdict::Violated, Some(touch.binding.clone())));
@@ -337,11 +366,21 @@ impl Population {
                 }
             }
         }
-        let (monitor, time, after) = (scene.monitor, scene.time, scene.after);
+        let (monitor, time, after, mut work) = (scene.monitor, scene.time, scene.after, scene.work);
         let next = |cache: &mut Cache, point: &Point| {
-            advance(&mut StepContext { monitor, cache, time, after }, point, bits, unknown).0
+            let mut scene = StepContext { monitor, cache, time, after, work };
+            scene.charge_state(point, unknown);
+            scene.work.charge(if point.times.is_empty() { 0 } else { TIMED_CLASS_WORK });
+            // Beyond the limit, all bindings are dropped after the step.
+            let target = match scene.work.is_exceeded() {
+                true => point.clone(),
+                false => advance(&mut scene, point, bits, unknown).0,
+            };
+            work = scene.work;
+            target
         };
         self.classes.advance(scene.cache, skeleton, next);
+        scene.work = work;
         let moved: Vec<ClassId> = self.classes.occupied().collect();
         for class in moved {
             self.record_new_deadlines(scene, class);
@@ -368,12 +407,14 @@ impl Population {
         self.classes.find(self.unseen)
     }
 
-    /// Returns every binding that a position touches: those it names, joined with the stored ones they agree with.
+    /// Returns every binding that a position touches: those it names, joined with the stored ones they agree with. Beyond
+    /// the limit on work, none.
     pub(crate) fn collect_touched(
         &self,
         monitor: &Monitor,
         named: &BindingSet,
         letter: &dyn Fn(&Binding) -> (u64, u64),
+        work: &mut Work,
     ) -> Vec<TouchedBinding> {
         let rigid = &monitor.compiled.rigid;
         let stored: Vec<u32> = self.cells.masks();
@@ -382,10 +423,15 @@ impl Population {
         let mut next = 0;
         while let Some(binding) = bindings.get_index(next).cloned() {
             next += 1;
+            work.charge(JOINED_BINDING_WORK);
+            if work.is_exceeded() {
+                return Vec::new();
+            }
             let mask = binding_mask(&binding);
             bindings.extend(joints.find_widening(&binding).into_iter().filter_map(|other| join(&binding, other)));
             for stored in &stored {
                 let agreeing = self.cells.find_agreeing(*stored, stored & mask, &binding);
+                work.charge(agreeing.len());
                 bindings.extend(agreeing.into_iter().filter_map(|cell| join(&binding, self.cells.key(cell))));
             }
         }
@@ -507,6 +553,10 @@ impl Population {
                     continue;
                 }
                 let point = self.classes.point(due.class).clone();
+                scene.charge_state(&point, 0);
+                if scene.work.is_exceeded() {
+                    return;
+                }
                 if let Some(target) = scene.cache.expire(skeleton, &point, scene.time) {
                     self.classes.relocate(scene.cache, skeleton, due.class, target);
                     let class = self.classes.find(due.class);
@@ -525,6 +575,9 @@ fn advance(scene: &mut StepContext<'_>, point: &Point, bits: u64, unknown: u64) 
         Some(target) if unknown == 0 => Point::cached(target),
         _ => scene.cache.step(skeleton, point, bits, unknown, scene.time),
     };
+    if scene.cache.is_stopped(&target) {
+        scene.work.exceed();
+    }
     if scene.after == After::Each && scene.cache.may_be_violated(skeleton, &target) {
         let is_certain = scene.cache.verdict(skeleton, &target) == Verdict::Violated;
         let letter = (bits | scene.monitor.excuse, unknown);

@@ -37,6 +37,8 @@ impl MonitorSet {
         let skeleton = &entry.monitor.compiled.skeleton;
         let point = match monitor_state.extended.as_deref() {
             None if monitor_state.number <= VIOLATED_STATE => return false,
+            // It is unknown, and `is_full` says so.
+            None if entry.cache.is_stopped_at(monitor_state.number) => return true,
             None => Point::cached(monitor_state.number),
             Some(ExtendedState::Point(point)) => point.clone(),
             Some(ExtendedState::Bindings(bindings)) => {

@@ -12,14 +12,29 @@ use crate::norm::{Clock, FOREVER, Mark, Norm, NormNode, Norms, Slot, Start};
 /// The letter of a position, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KnownLetter<'a> {
-    /// Every bit is known; `ripe` has for each slot whether its lower bound has been reached.
-    Full { bits: u64, ripe: &'a [bool] },
+    /// Every bit is known.
+    Full { bits: u64, ages: SlotAges<'a> },
     /// Some bits are unknown, and a literal holds if it may hold. Norms have no negation but of literals, so every norm
     /// that holds under some resolution of the unknown bits holds here.
-    Possible { bits: u64, unknown: u64, ripe: &'a [bool] },
+    Possible { bits: u64, unknown: u64, ages: SlotAges<'a> },
     /// Only some bits are known; a time is never known. Bit `64 + clock` is a guess whether some mark of a timed past
     /// operator lies within its bound.
     Partial { positive: u128, negative: u128 },
+}
+
+/// How old the moments in slots are, as far as a step needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotAges<'a> {
+    /// For each slot, whether its lower bound has been reached.
+    pub(crate) ripe: &'a [bool],
+    /// For each slot of a past operator, whether it still counts when a mark of this position begins to.
+    pub(crate) near: &'a [bool],
+}
+
+impl SlotAges<'_> {
+    fn has_flag(flags: &[bool], slot: Slot) -> bool {
+        flags.get(usize::from(slot)).copied().unwrap_or(false)
+    }
 }
 
 /// The first unknown bit that an evaluation needs.
@@ -56,10 +71,20 @@ impl KnownLetter<'_> {
 
     fn is_ripe(&self, slot: Slot, ripe: bool) -> bool {
         match self {
-            KnownLetter::Full { ripe: slots, .. } | KnownLetter::Possible { ripe: slots, .. } => {
-                ripe || slots.get(usize::from(slot)).copied().unwrap_or(false)
+            KnownLetter::Full { ages, .. } | KnownLetter::Possible { ages, .. } => {
+                ripe || SlotAges::has_flag(ages.ripe, slot)
             }
             KnownLetter::Partial { .. } => ripe,
+        }
+    }
+
+    /// Whether a mark still counts when a mark of this position begins to.
+    fn reaches_new_mark(&self, mark: Mark) -> bool {
+        match (self, mark) {
+            (KnownLetter::Full { ages, .. } | KnownLetter::Possible { ages, .. }, Mark::At { slot, .. }) => {
+                SlotAges::has_flag(ages.near, slot)
+            }
+            _ => false,
         }
     }
 
@@ -115,6 +140,19 @@ impl<'a> Progress<'a> {
             // INVARIANT: a compiled formula has no future operator below a past one.
             _ => Ok(false),
         }
+    }
+
+    /// Whether the bound of a clock has no upper end.
+    fn is_endless(&self, clock: u8) -> bool {
+        self.clocks[usize::from(clock)].to.is_none()
+    }
+
+    /// Whether a mark of a bound without upper end counts at every later position. Where time is not known, no mark is
+    /// known to.
+    fn counts_for_good(&self, clock: u8, marks: &[Mark]) -> bool {
+        !matches!(self.letter, KnownLetter::Partial { .. })
+            && self.is_endless(clock)
+            && marks.iter().any(|mark| matches!(mark, Mark::At { ripe: true, .. }))
     }
 
     /// Whether the bound of a clock includes a distance of zero.
@@ -248,12 +286,18 @@ impl<'a> Progress<'a> {
             NormNode::TimedSince { clock, marks, f, g } => {
                 let marks = self.update_marks(clock, &marks, self.evaluate(g)?, || self.evaluate(f))?;
                 let (f, g) = (self.update(f)?, self.update(g)?);
-                self.norms.timed_since(clock, marks, f, g)
+                match f {
+                    Norms::TRUE if self.counts_for_good(clock, &marks) => f,
+                    _ => self.norms.timed_since(clock, marks, f, g),
+                }
             }
             NormNode::TimedTrigger { clock, marks, f, g } => {
                 let marks = self.update_marks(clock, &marks, !self.evaluate(g)?, || self.evaluate(f).map(|f| !f))?;
                 let (f, g) = (self.update(f)?, self.update(g)?);
-                self.norms.timed_trigger(clock, marks, f, g)
+                match f {
+                    Norms::FALSE if self.counts_for_good(clock, &marks) => f,
+                    _ => self.norms.timed_trigger(clock, marks, f, g),
+                }
             }
         };
         self.updated.insert(norm, result);
@@ -303,10 +347,24 @@ impl<'a> Progress<'a> {
                 *ripe = self.letter.is_ripe(*slot, *ripe);
             }
         }
+        if self.is_endless(clock) {
+            // Without an upper bound, the oldest mark counts whenever a later one does.
+            kept.truncate(1);
+            if fresh && kept.is_empty() {
+                kept.push(Mark::Now);
+            }
+            return Ok(self.abstract_marks(kept));
+        }
         // Of those whose lower bound has been reached, the newest outlives the others.
         let ripe = kept.iter().filter(|mark| matches!(mark, Mark::At { ripe: true, .. })).count();
         kept.drain(..ripe.saturating_sub(1));
         if fresh {
+            // A mark between two of which one always counts is redundant. So few marks are kept, however many there were.
+            while let [.., before, _] = kept[..]
+                && self.letter.reaches_new_mark(before)
+            {
+                kept.pop();
+            }
             kept.push(Mark::Now);
         }
         Ok(self.abstract_marks(kept))
@@ -324,8 +382,7 @@ impl<'a> Progress<'a> {
     fn ripen_start(&self, clock: u8, start: Start) -> Option<Start> {
         let Start::At { slot, ripe } = start else { return Some(start) };
         let ripe = self.letter.is_ripe(slot, ripe);
-        let endless = self.clocks[usize::from(clock)].to.is_none();
-        if ripe && endless { None } else { Some(Start::At { slot, ripe }) }
+        if ripe && self.is_endless(clock) { None } else { Some(Start::At { slot, ripe }) }
     }
 
     /// Returns the obligations of an obligation for the positions after this one: like [`Progress::unfold`], but without

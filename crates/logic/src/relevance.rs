@@ -233,6 +233,7 @@ impl MonitorSet {
         let skeleton = &monitor.compiled.skeleton;
         let point = match extended {
             None if number <= VIOLATED_STATE && monitor.after == After::Latch => return nothing,
+            None if cache.is_stopped_at(number) => return nothing,
             None => Point::cached(number),
             Some(ExtendedState::Removed) => return nothing,
             Some(ExtendedState::Point(point)) => {

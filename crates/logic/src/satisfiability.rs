@@ -8,6 +8,8 @@
 //! Time is abstracted: each deadline may or may not expire before the next position. So `false` is certain, and for
 //! formulas without time bounds `true` is certain as well.
 
+mod constant_letter;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -17,6 +19,7 @@ use crate::norm::{FOREVER, Mark, Norm, NormNode, Norms, Start};
 use crate::progress::{KnownLetter, Progress, UndeterminedBit, clock_bit, shorten_bound};
 use crate::skeleton::Skeleton;
 use crate::slots::rewrite_times;
+pub(crate) use constant_letter::find_constant_letter;
 
 /// One alternative of a norm at a position: the bits it reads and the norms for the next position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +64,9 @@ const MAX_EXPANSIONS: usize = 2048;
 /// can be met. A step searches once for each state that the trace may be in.
 const MAX_SEARCH_WORK: usize = 200_000;
 
+/// How many obligations of a clause are read in the time of joining two alternatives.
+const CLAUSE_LENGTH_PER_WORK: usize = 8;
+
 /// The cached answers of the search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Satisfiability {
@@ -70,6 +76,8 @@ pub(crate) struct Satisfiability {
     pub(crate) is_partial: bool,
     /// The work that is left of the present search.
     left: usize,
+    /// The work of the searches before it.
+    spent: u64,
 }
 
 impl Satisfiability {
@@ -86,7 +94,15 @@ impl Satisfiability {
 
     /// Begins a search, with all of its budget. It may ask about several clauses.
     pub(crate) fn begin_search(&mut self) {
+        self.spent = self.spent() + 1;
         self.left = MAX_SEARCH_WORK;
+    }
+
+    /// Returns the work of all searches so far.
+    pub(crate) fn spent(&self) -> u64 {
+        // Before the first search nothing is left either.
+        let present = if self.spent == 0 { 0 } else { MAX_SEARCH_WORK - self.left };
+        self.spent + present as u64
     }
 
     /// Whether an infinite word meets all obligations of a clause, as far as the budget of the present search goes.
@@ -94,6 +110,9 @@ impl Satisfiability {
         let Some(root) = abstract_clause(clause, norms) else { return false };
         if let Some(known) = self.met.get(&root) {
             return *known;
+        }
+        if find_constant_letter(&root, norms, skeleton).is_some() {
+            return true;
         }
         let (order, nodes) = (Vec::new(), FxHashMap::default());
         EmptinessSearch { satisfy: self, norms, skeleton, order, nodes, path: Vec::new(), open: Vec::new() }.run(root)
@@ -387,7 +406,8 @@ impl EmptinessSearch<'_> {
             }
             match self.nodes.get(&edge.target) {
                 None => {
-                    if !self.enter(edge.target, edge.put_off) {
+                    let is_met = find_constant_letter(&edge.target, self.norms, self.skeleton).is_some();
+                    if is_met || !self.enter(edge.target, edge.put_off) {
                         return self.record_found();
                     }
                 }
@@ -403,6 +423,8 @@ impl EmptinessSearch<'_> {
 
     /// Starts to visit a clause; false if it has too many alternatives, and so counts as one that can be met.
     fn enter(&mut self, clause: Clause, entered: u64) -> bool {
+        // A long clause takes as much work as several short ones.
+        self.satisfy.left = self.satisfy.left.saturating_sub(clause.len() / CLAUSE_LENGTH_PER_WORK);
         let mut expansions = Vec::with_capacity(clause.len());
         for obligation in &clause {
             match self.satisfy.find_expansions(obligation.norm(), self.norms, self.skeleton) {

@@ -128,6 +128,9 @@ impl ResidualWriter<'_> {
 
     fn write_dnf(&mut self, dnf: &Dnf, norms: &mut Norms, satisfy: &mut Satisfiability) -> Formula {
         let skeleton: &Skeleton = &self.compiled.skeleton;
+        if *dnf == Dnf::TooMany {
+            return write_note(self.arena, "unknown: the formula exceeded a limit");
+        }
         let clauses = dnf.clauses();
         let mut alternatives = Vec::with_capacity(clauses.len());
         satisfy.begin_search();
@@ -281,7 +284,7 @@ impl ResidualWriter<'_> {
 
     /// Returns when remembered moments count, seen from the first position of the rest.
     fn times_left(&self, clock: u8, marks: &[Mark]) -> Vec<Interval> {
-        let Clock { from, to } = self.compiled.skeleton.clocks[usize::from(clock)];
+        let Clock { from, to, .. } = self.compiled.skeleton.clocks[usize::from(clock)];
         let left = |mark: &Mark| {
             let begun = match mark {
                 Mark::At { slot, .. } => self.times.get(usize::from(*slot)).copied(),

@@ -8,7 +8,7 @@ mod canonical;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::dnf::{Clause, Dnf, Obligation};
@@ -110,6 +110,29 @@ impl Residual {
         Residual { members: [member].into(), clocks: [].into() }
     }
 
+    /// Returns the state of a trace for which the formula exceeded a limit: nothing is known of it from then on.
+    pub(crate) fn stopped() -> Residual {
+        let member = Member { holds: Dnf::TooMany, fails: Dnf::TooMany, assured: false, blurred: true };
+        Residual::single(member)
+    }
+
+    /// Returns the letter bits that can matter.
+    pub(crate) fn support(&self, norms: &Norms) -> u64 {
+        let mut seen = FxHashSet::default();
+        let obligations = self.members.iter().flat_map(Member::clauses).flatten();
+        obligations.fold(0, |bits, obligation| bits | norms.support(obligation.norm(), &mut seen))
+    }
+
+    /// Returns how many obligations and moments it has.
+    pub(crate) fn size(&self) -> usize {
+        count_obligations(&self.members) + self.clocks.len()
+    }
+
+    /// Whether it is known too little to tell a violation.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.members.iter().any(|member| member.holds == Dnf::TooMany && member.fails == Dnf::TooMany)
+    }
+
     /// Returns the verdict that all members share, else inconclusive.
     pub(crate) fn verdict(&self) -> Verdict {
         common_verdict(self.members.iter().map(Member::verdict))
@@ -153,6 +176,21 @@ pub(crate) struct PortableResidual {
 impl PortableResidual {
     pub(crate) fn clocks(&self) -> &[u8] {
         &self.clocks
+    }
+
+    /// Returns how many obligations and moments it has, like [`Residual::size`].
+    pub(crate) fn size(&self) -> usize {
+        count_obligations(&self.members) + self.clocks.len()
+    }
+
+    /// Returns how many possible states are open.
+    pub(crate) fn open_members(&self) -> usize {
+        self.members.iter().filter(|member| !member.formal_verdict().is_definite()).count()
+    }
+
+    /// Whether it is known too little to tell a violation, like [`Residual::is_stopped`].
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.members.iter().any(|member| member.holds == Dnf::TooMany && member.fails == Dnf::TooMany)
     }
 
     /// Returns the residual with a member that is violated.
@@ -199,6 +237,10 @@ impl PortableResidual {
             && members.iter().all(|member| slots_exist(&member.holds) && slots_exist(&member.fails));
         sound.then(|| Residual { members: members.into(), clocks: self.clocks.clone().into() })
     }
+}
+
+fn count_obligations(members: &[Member]) -> usize {
+    members.iter().flat_map(Member::clauses).map(|clause| 1 + clause.len()).sum()
 }
 
 struct Exporter<'a> {

@@ -281,6 +281,9 @@ impl MonitorSet {
         let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
         let monitor_state = &mut trace_state.states[monitor as usize];
         let at = monitor_state.number;
+        if entry.is_stopped(monitor_state) {
+            return;
+        }
         let is_whole = reader.unknown || entry.monitor.shape.whole;
         match monitor_state.extended.as_deref_mut() {
             Some(ExtendedState::Removed) => return,
@@ -301,14 +304,18 @@ impl MonitorSet {
                 }
                 let matches = if far.is_empty() { &near[..count] } else { &far };
                 let (after, time) = (entry.after, reader.now);
-                let mut scene = StepContext { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
+                let mut scene = StepContext::new(&entry.monitor, &mut entry.cache, time, after);
                 // Shared bindings are copied only if they move.
                 let is_shared = Arc::strong_count(shared) > 1;
                 if is_shared && facts.is_none() && shared.leaves_all_unchanged(&scene, matches) {
                     return;
                 }
                 let bindings = Arc::make_mut(shared);
-                if bindings.step(&mut scene, matches, facts.as_ref(), &mut self.scratch.bindings) {
+                let has_moved = bindings.step(&mut scene, matches, facts.as_ref(), &mut self.scratch.bindings);
+                self.scratch.spent += scene.work.spent();
+                if has_moved && (scene.work.is_exceeded() || bindings.is_over(entry.rows)) {
+                    self.stop(trace_state, monitor);
+                } else if has_moved {
                     self.report_bindings(trace_state, monitor);
                     self.mark_activity(trace_state, monitor);
                 }
@@ -361,7 +368,11 @@ impl MonitorSet {
             false => self.scratch.fact_matches(monitor).fold(0, |names, found| names | 1 << found.bit),
         };
         let present = PositionFacts { source, names };
-        let read = data.read(store, present, trace_state.positions, reader.now, &mut self.scratch.data);
+        let read = {
+            let most_work = entry.cache.limits().work;
+            data.read(store, present, trace_state.positions, reader.now, most_work, &mut self.scratch.data)
+        };
+        self.scratch.spent += store.work_spent();
         if read.broken.is_empty()
             && !read.is_unknown
             && let Some(number) = point.id()
@@ -490,13 +501,30 @@ impl MonitorSet {
                     return;
                 }
                 let after = entry.after;
-                let mut scene = StepContext { monitor: &entry.monitor, cache: &mut entry.cache, time, after };
+                let mut scene = StepContext::new(&entry.monitor, &mut entry.cache, time, after);
                 Arc::make_mut(bindings).expire(&mut scene, &mut self.scratch.bindings);
+                if scene.work.is_exceeded() {
+                    self.stop(trace_state, monitor);
+                    return;
+                }
                 self.report_bindings(trace_state, monitor);
                 self.mark_activity(trace_state, monitor);
             }
             Some(ExtendedState::Removed | ExtendedState::Data(..)) | None => {}
         }
+    }
+
+    /// Stops following a quantified formula on a trace that exceeded one of its limits. From then on every position is
+    /// unknown to it.
+    #[inline(never)]
+    fn stop(&mut self, trace_state: &mut TraceState, monitor: u32) {
+        let Some(Some(entry)) = self.entries.get_mut(monitor as usize) else { return };
+        let point = entry.cache.stopped_point(&entry.monitor.compiled.skeleton);
+        let monitor_state = &mut trace_state.states[monitor as usize];
+        monitor_state.extended = None;
+        monitor_state.set_point(point);
+        self.scratch.bindings.clear();
+        self.mark_activity(trace_state, monitor);
     }
 
     /// Marks whether a monitor must be stepped when no fact touches it, and whether it has deadlines.
@@ -516,6 +544,7 @@ impl MonitorSet {
             Some(ExtendedState::Bindings(bindings)) => (!bindings.is_idle(), bindings.deadline().is_some()),
             Some(ExtendedState::Removed | ExtendedState::Data(..)) => (false, false),
         };
+        trace_state.has_stopped |= entry.is_stopped(monitor_state);
         trace_state.mark(monitor, restless, timed);
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::dnf::{Dnf, Obligation};
 use crate::norm::{Norm, NormNode, Norms, Slot};
-use crate::progress::{KnownLetter, Progress};
+use crate::progress::{KnownLetter, Progress, SlotAges};
 use crate::satisfiability::Satisfiability;
 use crate::skeleton::Skeleton;
 use crate::slots::{SlotNumbering, SlotSources, expire_slots};
@@ -14,10 +14,21 @@ use crate::verdict::Verdict;
 /// The input of a step: a position, or expired deadlines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StepInput {
-    /// The bits that are set and those that are unknown; the slots that have reached their lower bound.
-    Facts { bits: u64, unknown: u64, ripe: SlotSet },
+    /// The bits that are set and those that are unknown; the slots that have reached their lower bound, and those that
+    /// still count when a mark of this position begins to.
+    Facts { bits: u64, unknown: u64, ripe: SlotSet, near: SlotSet },
     /// Slots whose upper bound has passed.
     Expired(SlotSet),
+}
+
+impl StepInput {
+    /// Leaves out all other bits of a letter.
+    pub(crate) fn keep_bits(&mut self, support: u64) {
+        if let StepInput::Facts { bits, unknown, .. } = self {
+            *bits &= support;
+            *unknown &= support;
+        }
+    }
 }
 
 /// A set of slots, as words of bits without empty words at the end.
@@ -30,8 +41,6 @@ pub(crate) struct Stepper<'a> {
     pub(crate) skeleton: &'a Skeleton,
     /// The most resolutions of unknown facts that are followed one by one.
     pub(crate) max_resolutions: usize,
-    /// Counts the letters that were read by a member.
-    pub(crate) work: &'a mut u64,
 }
 
 impl Stepper<'_> {
@@ -100,38 +109,52 @@ impl Stepper<'_> {
                     members.push(self.settle(Member { holds, fails, ..member.clone() }));
                 }
             }
-            StepInput::Facts { bits, unknown, ripe } => {
-                let ripe = unpack_slots(ripe, slots);
+            StepInput::Facts { bits, unknown, ripe, near } => {
+                let (ripe, near) = (unpack_slots(ripe, slots), unpack_slots(near, slots));
+                let ages = SlotAges { ripe: &ripe, near: &near };
                 let count = residual.members.iter().filter(is_open).count();
                 let resolutions = 1usize.checked_shl(unknown.count_ones()).unwrap_or(usize::MAX);
                 if *unknown != 0 && count.saturating_mul(resolutions) > self.max_resolutions {
                     let blurred = Member::blur(residual.members.iter().filter(is_open), self.norms);
-                    let letter = KnownLetter::Possible { bits: *bits & !unknown, unknown: *unknown, ripe: &ripe };
+                    let letter = KnownLetter::Possible { bits: *bits & !unknown, unknown: *unknown, ages };
                     let member = self.read(&blurred, letter);
                     members.push(self.settle(member));
                 } else {
                     for member in residual.members.iter().filter(is_open) {
-                        self.read_resolutions(member, *bits, *unknown, &ripe, &mut members);
+                        self.read_resolutions(member, (*bits, *unknown), ages, &mut members);
                     }
                 }
             }
         }
         members.sort_unstable();
         members.dedup();
-        self.renumber_slots(members, slots)
+        let (residual, sources) = self.renumber_slots(members, slots);
+        match self.norms.work.is_exceeded() {
+            true => (Residual::stopped(), Some([].into())),
+            false => (residual, sources),
+        }
     }
 
     /// Reads a letter under every resolution of its unknown bits.
-    fn read_resolutions(&mut self, member: &Member, bits: u64, unknown: u64, ripe: &[bool], members: &mut Vec<Member>) {
+    fn read_resolutions(
+        &mut self,
+        member: &Member,
+        (bits, unknown): (u64, u64),
+        ages: SlotAges<'_>,
+        members: &mut Vec<Member>,
+    ) {
         let mut resolution = 0;
         loop {
             let bits = bits & !unknown | resolution;
             // Only the resolved bits are compared: irrelevant bits were left out before.
             if self.skeleton.is_possible(bits, unknown) {
-                let member = self.read(member, KnownLetter::Full { bits, ripe });
+                let member = self.read(member, KnownLetter::Full { bits, ages });
                 members.push(self.settle(member));
             }
             if resolution == unknown {
+                return;
+            }
+            if self.norms.work.is_exceeded() {
                 return;
             }
             resolution = resolution.wrapping_sub(unknown) & unknown;
@@ -139,20 +162,11 @@ impl Stepper<'_> {
     }
 
     fn read(&mut self, member: &Member, reading: KnownLetter<'_>) -> Member {
-        *self.work += 1;
         let mut progress = Progress::new(self.norms, &self.skeleton.clocks, reading);
         let mut unfold = |dnf: &Dnf| {
-            let Dnf::Clauses(clauses) = dnf else { return Dnf::TooMany };
-            let mut result = Dnf::bottom();
-            for clause in clauses {
-                let mut part = Dnf::top();
-                for obligation in clause {
-                    let next = progress.unfold_obligation(obligation.norm());
-                    part = part.and(&next, progress.norms);
-                }
-                result = result.or(&part, progress.norms);
-            }
-            result
+            let next =
+                |progress: &mut Progress<'_>, obligation: Obligation| progress.unfold_obligation(obligation.norm());
+            dnf.map_obligations(&mut progress, |progress| progress.norms, next)
         };
         Member { holds: unfold(&member.holds), fails: unfold(&member.fails), ..member.clone() }
     }
@@ -167,6 +181,9 @@ impl Stepper<'_> {
             Verdict::Violated => return Member::violated(),
             Verdict::Inconclusive if member.assured => return member,
             Verdict::Inconclusive => {}
+        }
+        if self.norms.work.is_exceeded() {
+            return member;
         }
         self.satisfy.begin_search();
         if !self.can_be_met(&member.holds) {
@@ -200,6 +217,12 @@ impl Stepper<'_> {
             let mut found: Vec<(u8, Option<Slot>)> = Vec::new();
             for obligation in members.iter().flat_map(Member::clauses).flatten() {
                 self.norms.slots(obligation.norm(), &mut found);
+            }
+            if found.len() > usize::from(Slot::MAX) {
+                self.norms.work.exceed();
+            }
+            if self.norms.work.is_exceeded() {
+                return (Residual::stopped(), Some([].into()));
             }
             let numbering = SlotNumbering::new(found);
             if numbering.is_identity(total.as_ref().map_or(slots, |sources| sources.len())) {

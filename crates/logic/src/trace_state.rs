@@ -21,6 +21,8 @@ pub struct TraceState {
     /// Positions read.
     pub(crate) positions: u64,
     pub(crate) clock: Clock,
+    /// Whether it exceeded a limit of some formula that is not about data.
+    pub(crate) has_stopped: bool,
     /// The marks of the first 64 monitors. Every position reads them, and few sets have more.
     first_marks: Marks,
     /// The marks of the others, 64 each.
@@ -120,7 +122,15 @@ impl TraceState {
 
     pub(crate) fn resumed(states: Vec<MonitorState>, positions: u64, clock: Clock) -> TraceState {
         let more_marks = vec![[0; 2]; states.len().div_ceil(64).saturating_sub(1)];
-        TraceState { stamp: SetStamp::default(), states, positions, clock, first_marks: [0; 2], more_marks }
+        TraceState {
+            stamp: SetStamp::default(),
+            states,
+            positions,
+            clock,
+            has_stopped: false,
+            first_marks: [0; 2],
+            more_marks,
+        }
     }
 
     pub(crate) fn push_state(&mut self, monitor_state: MonitorState) {

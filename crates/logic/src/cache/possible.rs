@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::{Cache, select_slots};
-use crate::interval::{Span, Time};
-use crate::norm::Clock;
+use super::Cache;
+use crate::interval::Time;
 use crate::skeleton::Skeleton;
 use crate::state::{Handle, Point, Residual};
-use crate::stepper::{StepInput, Stepper};
+use crate::stepper::Stepper;
 use crate::verdict::Verdict;
+use crate::work::Work;
 
 impl Cache {
     /// Returns the letter bits that can matter to a state.
@@ -53,17 +53,17 @@ impl Cache {
         unknown: u64,
         time: Time,
     ) -> bool {
-        let is_ripe = |clock: Clock, span: Span| clock.from.0 > 0 && clock.from <= span;
-        let ripe = select_slots(skeleton, self.clocks(point), &point.times, time, is_ripe);
         let support = point.id().map_or(u64::MAX, |id| self.info[id as usize].support);
-        let letter = StepInput::Facts { bits: bits & support, unknown: unknown & support, ripe };
-        let max_resolutions = self.limits.resolutions;
+        let letter = self.letter_at(skeleton, point, bits & support, unknown & support, time);
+        let (max_resolutions, limit) = (self.limits.resolutions, Work::within(self.limits.work));
         self.with_residual(skeleton, point, |residual, norms, satisfy| {
             let open = residual.members.iter().filter(|member| !member.formal_verdict().is_definite());
             let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
-            let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions, work: &mut 0 };
+            norms.work = limit;
+            let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions };
             let (after, _) = stepper.step(&open, &letter);
-            after.may_be_violated()
+            norms.work = Work::default();
+            after.may_be_violated() || after.is_stopped()
         })
     }
 

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use super::{Cache, select_slots};
-use crate::interval::{Span, Time};
+use crate::interval::Time;
 use crate::norm::{Clock, Norms};
 use crate::skeleton::Skeleton;
 use crate::state::{Handle, Member, Point, PortableResidual, Residual};
 use crate::stepper::{StepInput, Stepper};
+use crate::work::Work;
 
 impl Cache {
     /// Lets possible states with a verdict restart at a point without times.
@@ -32,14 +33,16 @@ impl Cache {
 
     /// Whether deadlines before a time violate a possible state that was not violated before.
     pub(crate) fn may_break_by_time(&mut self, skeleton: &Skeleton, point: &Point, time: Time) -> bool {
-        let is_over = |clock: Clock, span: Span| clock.to.is_some_and(|to| span > to);
-        let expired = select_slots(skeleton, self.clocks(point), &point.times, time, is_over);
-        let max_resolutions = self.limits.resolutions;
+        let expired = select_slots(skeleton, self.clocks(point), &point.times, time, Clock::is_over);
+        let (max_resolutions, limit) = (self.limits.resolutions, Work::within(self.limits.work));
         self.with_residual(skeleton, point, |residual, norms, satisfy| {
             let open = residual.members.iter().filter(|member| !member.formal_verdict().is_definite());
             let open = Residual { members: open.cloned().collect(), clocks: residual.clocks.clone() };
-            let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions, work: &mut 0 };
-            stepper.step(&open, &StepInput::Expired(expired)).0.may_be_violated()
+            norms.work = limit;
+            let mut stepper = Stepper { norms, satisfy, skeleton, max_resolutions };
+            let (after, _) = stepper.step(&open, &StepInput::Expired(expired));
+            norms.work = Work::default();
+            after.may_be_violated() || after.is_stopped()
         })
     }
 }

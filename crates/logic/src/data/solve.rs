@@ -12,6 +12,7 @@ use crate::measure::Quantity;
 use crate::observation::{Name, Observation};
 use crate::term::{Atom, Term};
 use crate::value::Value;
+use crate::work::Work;
 
 /// The values of slots, borrowed from the facts of the position, tables or the formula.
 pub(super) type SlotValues<'a> = [Option<&'a Value>];
@@ -63,6 +64,8 @@ pub(super) struct Solver<'a> {
     now: Stamp,
     /// Whether a table exceeded its limit, so that no answer is certain.
     pub(super) is_doubtful: bool,
+    /// The steps taken and rows looked at.
+    pub(super) work: Work,
     /// Whether the current answer depends on something unknown.
     maybe: bool,
 }
@@ -72,8 +75,8 @@ pub(super) struct Solver<'a> {
 pub(super) type AnswerCallback<'a, 'f> = dyn FnMut(&mut SlotValues<'a>, bool) -> bool + 'f;
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(store: &'a DataStore, present: PositionFacts<'a>, now: Stamp) -> Solver<'a> {
-        Solver { store, present, now, is_doubtful: store.is_full, maybe: false }
+    pub(super) fn new(store: &'a DataStore, present: PositionFacts<'a>, now: Stamp, work: Work) -> Solver<'a> {
+        Solver { store, present, now, is_doubtful: store.is_full, work, maybe: false }
     }
 }
 
@@ -132,6 +135,11 @@ impl<'a> Solver<'a> {
         env: &mut SlotValues<'a>,
         found: &mut AnswerCallback<'a, '_>,
     ) -> bool {
+        self.work.charge(1);
+        if self.work.is_exceeded() {
+            // Whatever is found is dropped with the tables.
+            return true;
+        }
         let Some((step, rest)) = todo.steps.split_first() else {
             return match todo.then {
                 Some(then) => self.take_steps(*then, env, found),
@@ -292,6 +300,7 @@ impl<'a> Solver<'a> {
         let places = (bound != 0)
             .then(|| table.find_rows(of_column.filter_map(|(_, argument)| term_value(argument, env)), bound));
         let mut take = |row: &'a Row| {
+            self.work.charge(1);
             let before = self.maybe;
             let Some(maybe) = row.possible_within(table.interval, now) else { return false };
             self.maybe |= maybe;

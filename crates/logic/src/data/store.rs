@@ -8,6 +8,7 @@ use super::plan::TablePlan;
 use super::row::RowValues;
 use super::table::{SavedTable, Table};
 use crate::value::Value;
+use crate::work::Work;
 
 /// The past of one trace, as far as one formula needs it.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct DataStore {
     pub(super) is_full: bool,
     /// The most rows and occurrences that it keeps.
     pub(super) most: usize,
+    /// What the present position has looked at.
+    pub(super) work: Work,
     /// The last position at which it is unknown whether the formula is violated.
     pub(super) undetermined_at: Option<u64>,
 }
@@ -34,7 +37,19 @@ impl DataStore {
     pub(super) fn new(plans: &[TablePlan], most: usize) -> DataStore {
         // The aggregate of a group without occurrences depends on its kind, which the table knows.
         let table = |plan: &TablePlan| plan.is_aggregate().then(|| Box::new(Table::new(plan)));
-        DataStore { tables: plans.iter().map(table).collect(), is_full: false, most, undetermined_at: None }
+        DataStore {
+            tables: plans.iter().map(table).collect(),
+            is_full: false,
+            most,
+            work: Work::default(),
+            undetermined_at: None,
+        }
+    }
+
+    /// Stops keeping the past: a limit was exceeded.
+    pub(super) fn stop(&mut self) {
+        self.is_full = true;
+        self.tables.iter_mut().flatten().for_each(|table| table.drop_rows());
     }
 
     /// Whether it exceeded its limit.
@@ -45,6 +60,11 @@ impl DataStore {
     /// Whether it is unknown if the last position that was read violates the formula.
     pub(crate) fn is_undetermined(&self, position: u64) -> bool {
         self.undetermined_at == Some(position)
+    }
+
+    /// Returns the work of the present position.
+    pub(crate) fn work_spent(&self) -> u64 {
+        self.work.spent()
     }
 
     /// Returns how many rows and occurrences are kept.

@@ -32,7 +32,7 @@ impl DataStore {
                 continue;
             }
             let mut doubts: Vec<PartialRow> = Vec::new();
-            let mut solver = Solver::new(self, present, now);
+            let mut solver = Solver::new(self, present, now, self.work);
             with_slots(data.slots, |slots| {
                 solver.run(&plan.body.steps, slots, &mut |env, maybe| {
                     let row: Option<RowValues> = plan.columns.iter().map(|slot| env[*slot].cloned()).collect();
@@ -43,6 +43,12 @@ impl DataStore {
                     false
                 })
             });
+            let work = solver.work;
+            self.work = work;
+            if work.is_exceeded() {
+                made.clear();
+                return self.stop();
+            }
             if made.is_empty() && doubts.is_empty() {
                 continue;
             }
@@ -56,9 +62,8 @@ impl DataStore {
             }
             made.drain(..).for_each(|(row, maybe)| table.add(row, (now, maybe)));
         }
-        if has_grown && self.len() > self.most {
-            self.is_full = true;
-            self.tables.iter_mut().flatten().for_each(|table| table.drop_rows());
+        if self.work.is_exceeded() || has_grown && self.len() > self.most {
+            self.stop();
         }
     }
 
@@ -69,10 +74,14 @@ impl DataStore {
                 continue;
             }
             let Some(table) = &self.tables[place] else { return };
-            let mut ended = with_slots(slots, |env| {
-                let mut solver = Solver::new(self, present, now);
-                find_ended(ending, table, &mut solver, env)
+            let (mut ended, work) = with_slots(slots, |env| {
+                let mut solver = Solver::new(self, present, now, self.work);
+                (find_ended(ending, table, &mut solver, env), solver.work)
             });
+            self.work = work;
+            if work.is_exceeded() {
+                return;
+            }
             ended.sort_unstable();
             ended.dedup_by(|later, earlier| later.0 == earlier.0);
             let Some(table) = &mut self.tables[place] else { return };
@@ -111,6 +120,9 @@ fn find_ended<'a>(
         }
         RowEnding::Unless(unless) => {
             for (place, row) in table.iter() {
+                if solver.work.is_exceeded() {
+                    break;
+                }
                 for (slot, value) in env.iter_mut().zip(row.values.iter()) {
                     *slot = Some(value);
                 }

@@ -71,6 +71,8 @@ pub(crate) struct Scratch {
     /// The sum of what was prefetched; it keeps the compiler from dropping the reads.
     pub(crate) prefetch: u64,
     pub(crate) bindings: Vec<BindingVerdict>,
+    /// The work of all steps of bindings and tables so far, which no cache changes.
+    pub(crate) spent: u64,
     pub(crate) data: DataScratch,
     pub(crate) decided: Vec<Conclusion>,
 }
@@ -108,6 +110,16 @@ impl Entry {
             ExtendedState::Bindings(Arc::clone(fresh.get_or_insert_with(|| Arc::new(Bindings::new(monitor, cache)))))
         } else {
             ExtendedState::Point(self.start.clone())
+        }
+    }
+
+    /// Whether a trace has exceeded a limit of a formula that is not about data.
+    #[inline]
+    pub(crate) fn is_stopped(&self, monitor_state: &MonitorState) -> bool {
+        match monitor_state.extended.as_deref() {
+            None => self.cache.is_stopped_at(monitor_state.number),
+            Some(ExtendedState::Point(point)) => self.cache.is_stopped(point),
+            Some(_) => false,
         }
     }
 

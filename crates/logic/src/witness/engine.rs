@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::Moment;
 use crate::arena::Arena;
 use crate::cache::{Cache, CacheLimits};
@@ -20,7 +22,23 @@ use crate::verdict::Verdict;
 
 /// The limits of the engines that search for witnesses: they read positions with most facts unknown, and only want to
 /// know whether the verdict follows. With few resolutions a step takes about as long as one without unknown facts.
-const WITNESS_LIMITS: CacheLimits = CacheLimits { resolutions: 16, ..CacheLimits::DEFAULT };
+const WITNESS_LIMITS: CacheLimits =
+    CacheLimits { resolutions: 16, states: MAX_KEPT_STATES + MAX_SEARCH_STEPS, ..CacheLimits::DEFAULT };
+
+/// The most states that the cache of an engine keeps for the next search.
+const MAX_KEPT_STATES: usize = 20_000;
+
+/// The most different steps that one search takes.
+const MAX_SEARCH_STEPS: usize = 50_000;
+
+/// The cost of a step that a search takes for the first time, in positions that are looked up. A larger state is dearer:
+/// it has more parts, and each is compared with more of the others.
+const FIRST_STEP_COST: u64 = 100;
+const PARTS_PER_COST: u64 = 8;
+const COMPARED_PARTS_PER_COST: u64 = 64;
+
+/// The cost of a part that a step of bindings or tables looks at, in positions that are looked up.
+const WORK_COST: u64 = 5;
 
 /// The letter bits that a position sets, and those that it leaves unknown.
 pub(super) type LetterBits = (u64, u64);
@@ -36,8 +54,18 @@ pub(super) trait WitnessEngine {
     /// Returns the cost of reading one position, in steps of a [budget](super::WitnessBudget).
     fn read_cost(&self) -> u64;
 
-    /// Returns how many letters were read by a member to compute steps that were not cached.
+    /// Begins a search. Steps that earlier searches took are as dear as new ones, so that a witness does not depend on
+    /// the witnesses found before.
+    fn begin_search(&mut self);
+
+    /// Returns what the steps of the engine cost, beside the reading, in steps of a [budget](super::WitnessBudget).
     fn work(&self) -> u64;
+
+    /// Whether the search has taken as many different steps as it may.
+    fn is_over(&self) -> bool;
+
+    /// Returns how many parts the state of a trace has.
+    fn state_size(&self, stand: &Self::State) -> u64;
 
     /// Returns the state before the first entry.
     fn start(&mut self) -> Self::State;
@@ -73,6 +101,9 @@ pub(super) struct BindingEngine {
     cache: Cache,
     binding: Vec<Option<Value>>,
     start: Point,
+    /// The steps that the present search has taken, as hashes of the state and the letter, and what they cost.
+    taken: FxHashSet<u64>,
+    cost: u64,
 }
 
 /// The state of one binding.
@@ -90,7 +121,7 @@ impl BindingEngine {
         }
         let mut cache = Cache::new(&monitor.compiled.skeleton, WITNESS_LIMITS);
         let start = cache.start(&monitor.compiled.skeleton, 0);
-        Some(BindingEngine { monitor, cache, binding: Vec::new(), start })
+        Some(BindingEngine { monitor, cache, binding: Vec::new(), start, taken: FxHashSet::default(), cost: 0 })
     }
 
     /// Sets the values of the variables; none if one is missing, or if no single binding can decide.
@@ -103,6 +134,9 @@ impl BindingEngine {
         let values: Option<Vec<Option<Value>>> =
             compiled.prefix.iter().map(|variable| value(variable).map(|value| Some(value.clone()))).collect();
         self.binding = values?;
+        if self.cache.usage_states() > MAX_KEPT_STATES {
+            self.cache = Cache::new(&compiled.skeleton, WITNESS_LIMITS);
+        }
         let valuation = match self.binding[..] {
             [] => 0,
             _ => *compiled.rigid.compatible_valuations(&self.binding).first()?,
@@ -137,9 +171,17 @@ impl BindingEngine {
         decides(verdict).then_some((verdict, trace.len()))
     }
 
+    /// Adds what a step costs that this search has not taken before.
+    fn charge_step(&mut self, point: &Point, unknown: u64) {
+        let parts = self.cache.estimate_work(point, unknown);
+        let compared = (1 + parts / PARTS_PER_COST).saturating_mul(1 + parts / COMPARED_PARTS_PER_COST);
+        self.cost = self.cost.saturating_add(FIRST_STEP_COST.saturating_mul(compared));
+    }
+
     /// Expires the deadlines before the current moment.
     fn expire(&mut self, place: &mut BindingState) {
         if let Some(point) = self.cache.expire(&self.monitor.compiled.skeleton, &place.point, place.clock.now()) {
+            self.charge_step(&place.point, 0);
             place.point = point;
         }
     }
@@ -154,8 +196,20 @@ impl WitnessEngine for BindingEngine {
         if self.monitor.is_timed() { 10 } else { 1 }
     }
 
+    fn begin_search(&mut self) {
+        self.taken.clear();
+    }
+
     fn work(&self) -> u64 {
-        self.cache.work()
+        self.cost
+    }
+
+    fn is_over(&self) -> bool {
+        self.taken.len() >= MAX_SEARCH_STEPS
+    }
+
+    fn state_size(&self, place: &BindingState) -> u64 {
+        self.cache.estimate_work(&place.point, 0)
     }
 
     fn start(&mut self) -> BindingState {
@@ -170,8 +224,16 @@ impl WitnessEngine for BindingEngine {
         if place.clock.read(time) {
             self.expire(place);
         }
-        let now = place.clock.now();
-        place.point = self.cache.step(&self.monitor.compiled.skeleton, &place.point, *bits, *unknown, now);
+        let (now, skeleton) = (place.clock.now(), &self.monitor.compiled.skeleton);
+        let is_new = match self.cache.hash_step(skeleton, &place.point, (*bits, *unknown), now) {
+            Some(step) => self.taken.insert(step),
+            None => true,
+        };
+        if is_new {
+            self.charge_step(&place.point, *unknown);
+        }
+        let skeleton = &self.monitor.compiled.skeleton;
+        place.point = self.cache.step(skeleton, &place.point, *bits, *unknown, now);
     }
 
     fn tick(&mut self, place: &mut BindingState, now: Time) {
@@ -266,8 +328,18 @@ impl WitnessEngine for SetEngine {
         20
     }
 
+    fn begin_search(&mut self) {}
+
     fn work(&self) -> u64 {
-        self.monitors.work(self.id)
+        WORK_COST * self.monitors.spent()
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn state_size(&self, trace_state: &TraceState) -> u64 {
+        1 + self.monitors.bindings(trace_state, self.id) as u64
     }
 
     fn start(&mut self) -> TraceState {

@@ -61,14 +61,14 @@ struct ReadPrefix<S> {
 /// No input was prepared yet.
 const NO_INPUT: u32 = u32::MAX;
 
-/// The cost of a letter that a member reads to compute a step, in positions that are looked up.
-const COMPUTED_LETTER_COST: u64 = 100;
-
-/// The cost of writing a residual as text, in positions that are looked up.
+/// The cost of writing a part of a residual as text, in positions that are looked up.
 const WRITTEN_RESIDUAL_COST: u64 = 300;
 
 /// The cost of preparing one entry, in positions that are looked up: its facts are copied and compared with the atoms.
 const ENTRY_COST: u64 = 20;
+
+/// The most that reading the whole trace may cost, beyond what the positions cost; the rest then counts as changes.
+const MAX_READING_COST: u64 = 10_000_000;
 
 /// The most positions of a witness by its changes; the last ones are kept.
 const MAX_CHANGES: usize = 100;
@@ -101,6 +101,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         };
         let entries: Vec<Entry> = trace.iter().map(&mut entry).collect();
         let (kept, read) = (vec![AtomSet::MAX; entries.len()], vec![(AtomSet::MAX, NO_INPUT); entries.len()]);
+        engine.begin_search();
         let (inputs, prepared, paid) = (Vec::new(), FxHashMap::default(), engine.work());
         budget.spend(ENTRY_COST * entries.len() as u64);
         WitnessSearch {
@@ -137,7 +138,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         }
         self.minimise();
         let mut basis = WitnessBasis::Proof;
-        if self.budget.is_exhausted() {
+        if self.is_over() {
             basis = WitnessBasis::Changes;
             let mut left = MAX_CHANGES;
             for (kept, changed) in self.kept.iter_mut().zip(changes).rev() {
@@ -154,9 +155,14 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
             return vec![true; self.entries.len()];
         }
         let mut stand = self.engine.start();
+        let begun = self.engine.work();
         let mut before = self.residual_key(&mut stand);
         let mut changes = Vec::with_capacity(self.entries.len());
         for entry in 0..self.entries.len() {
+            if self.engine.work() - begun > MAX_READING_COST || self.engine.is_over() {
+                changes.resize(self.entries.len(), true);
+                break;
+            }
             self.step(&mut stand, entry);
             let after = self.residual_key(&mut stand);
             changes.push(after != before);
@@ -197,7 +203,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         match self.engine.state(stand) {
             Some(state) => ResidualKey::State(state),
             None => {
-                self.budget.spend(WRITTEN_RESIDUAL_COST);
+                self.budget.spend(WRITTEN_RESIDUAL_COST * self.engine.state_size(stand));
                 ResidualKey::Text(self.engine.residual(stand).map(|residual| residual.to_string()))
             }
         }
@@ -210,7 +216,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         self.leave_out(&pieces);
         for piece in &pieces {
             for atom in 0..self.atoms.len().min(AtomSet::BITS as usize) {
-                if self.budget.is_exhausted() {
+                if self.is_over() {
                     return;
                 }
                 if self.is_kept(piece, atom) && !self.can_do_without(piece.clone(), atom) && piece.len() > 1 {
@@ -225,7 +231,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     fn leave_out_atoms(&mut self) {
         let all = 0..self.entries.len();
         for atom in 0..self.atoms.len().min(AtomSet::BITS as usize) {
-            if self.budget.is_exhausted() {
+            if self.is_over() {
                 return;
             }
             if !self.can_do_without(all.clone(), atom) && all.len() > 1 {
@@ -285,14 +291,14 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     fn trim(&mut self, piece: Range<usize>, atom: usize) {
         let (mut start, mut end) = (piece.start, piece.end);
         let mut step = (end - start) / 2;
-        while step > 0 && !self.budget.is_exhausted() {
+        while step > 0 && !self.is_over() {
             if start + step < end && self.can_do_without(start..start + step, atom) {
                 start += step;
             }
             step /= 2;
         }
         let mut step = (end - start) / 2;
-        while step > 0 && !self.budget.is_exhausted() {
+        while step > 0 && !self.is_over() {
             if start + step < end && self.can_do_without(end - step..end, atom) {
                 end -= step;
             }
@@ -303,7 +309,7 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
     fn leave_out(&mut self, pieces: &[Range<usize>]) {
         let is_kept = |piece: &&Range<usize>| self.kept[(*piece).clone()].iter().any(|kept| *kept != 0);
         let kept: Vec<Range<usize>> = pieces.iter().filter(is_kept).cloned().collect();
-        let Some(first) = kept.first().filter(|_| !self.budget.is_exhausted()) else { return };
+        let Some(first) = kept.first().filter(|_| !self.is_over()) else { return };
         let entries = || kept.iter().cloned().flatten();
         let whole: Vec<AtomSet> = entries().map(|entry| std::mem::take(&mut self.kept[entry])).collect();
         if self.decides(first.start) {
@@ -319,11 +325,21 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         }
     }
 
+    /// Whether the search ends here: its budget is used up, or it has taken too many different steps.
+    fn is_over(&self) -> bool {
+        self.budget.is_exhausted() || self.engine.is_over()
+    }
+
     /// Pays for the work of the engine since the last time.
     fn pay(&mut self) {
+        self.budget.spend(self.engine.read_cost() * self.entries.len() as u64);
+        self.pay_engine();
+    }
+
+    /// Pays for the steps of the engine since the last time, without the reading.
+    fn pay_engine(&mut self) {
         let work = self.engine.work();
-        self.budget
-            .spend(COMPUTED_LETTER_COST * (work - self.paid) + self.engine.read_cost() * self.entries.len() as u64);
+        self.budget.spend(work - self.paid);
         self.paid = work;
     }
 
@@ -339,12 +355,17 @@ impl<'a, E: WitnessEngine> WitnessSearch<'a, E> {
         self.prefix = Some(prefix);
         self.read_entries(&mut whole, self.entries.len());
         self.pay();
-        self.engine.verdict(&mut whole.stand, self.at_end) == self.verdict
+        // A search that ended on the way has not read all entries.
+        !self.is_over() && self.engine.verdict(&mut whole.stand, self.at_end) == self.verdict
     }
 
     /// Reads the entries up to one with their kept facts.
     fn read_entries(&mut self, read: &mut ReadPrefix<E::State>, end: usize) {
         for entry in read.entries..end {
+            self.pay_engine();
+            if self.is_over() {
+                break;
+            }
             let time = match self.entries[entry] {
                 Entry::Tick(now) => {
                     self.engine.tick(&mut read.stand, now);

@@ -341,8 +341,8 @@ fn lasso_value_is_independent_of_unrolling() {
                     positions.push(facts);
                 }
             }
-            // Repeated, a position without a time would be at the time of another one.
-            let mut now = positions.iter().find_map(|facts| facts.time);
+            // Repeated, a position without a time would be at the time of another one, also if none has a time.
+            let mut now = Some(positions.iter().find_map(|facts| facts.time).unwrap_or_default());
             for facts in &mut positions {
                 now = now.max(facts.time);
                 facts.time = now;

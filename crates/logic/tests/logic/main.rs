@@ -12,6 +12,7 @@ mod data;
 mod differential;
 mod each;
 mod english;
+mod limits;
 mod ownership;
 mod pattern;
 mod peers;
