@@ -192,8 +192,13 @@ impl MonitorGroup {
     ) -> Vec<usize> {
         let is_open = |property: &usize| !violations.broken.iter().any(|broken| broken.property == *property);
         let (mut doubts, mut dependent) = (Vec::new(), Vec::new());
-        // Where nothing is unknown, only queries can be undetermined: they add up what is no number, or are too many.
-        let properties = if trail.has_unknown(labels) { &self.properties } else { &self.about_data };
+        // Where nothing is unknown, only queries can be undetermined: they add up what is no number, or are too many. And
+        // those that exceeded a limit.
+        let properties = if trail.has_unknown(labels) || self.watch.has_stopped(behind) {
+            &self.properties
+        } else {
+            &self.about_data
+        };
         for property in properties.iter().copied().filter(is_open) {
             let monitor = prepared.monitors[property];
             if self.watch.is_full(behind, monitor) || self.watch.is_undetermined(behind, monitor) {

@@ -20,7 +20,7 @@ pub(super) fn prepare(
     policy: &Policy,
     limits: CacheLimits,
 ) -> Result<(PreparedPolicy, MonitorGroups, RiskGroup), Vec<Problem>> {
-    let mut risks = RiskGroup::default();
+    let (mut risks, limits) = (RiskGroup::default(), policy.limits.raise(limits));
     let mut groups = MonitorGroups::from([(History::Session, MonitorGroup::new(limits))]);
     let (mut problems, mut formulas, mut monitors) = (Vec::new(), Vec::new(), Vec::new());
     let mut wide = BTreeSet::new();

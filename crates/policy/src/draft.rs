@@ -8,14 +8,15 @@ use super::policy_reader::PolicyReader;
 use super::policy_text::PolicyText;
 use super::yaml::{self, YamlNode};
 use super::{
-    Category, FactDefinition, LabelBudget, LabelerDefinition, Place, PredictSettings, Problems, Property, Purpose,
-    Response, Steering, Tool,
+    Category, FactDefinition, FormulaLimits, LabelBudget, LabelerDefinition, Place, PredictSettings, Problems,
+    Property, Purpose, Response, Steering, Tool,
 };
 use lictor_json::{Json, Text};
 
 mod fact;
 mod formula;
 mod labeler;
+mod limits;
 mod part;
 mod pattern;
 mod predict;
@@ -47,6 +48,7 @@ pub(super) struct Draft {
     pub(super) tables: Vec<TableDraft>,
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
+    pub(super) limits: Option<FormulaLimits>,
     pub(super) predict: Option<PredictSettings>,
     pub(super) steering: Option<Steering>,
     pub(super) facts: Vec<FactDraft>,
@@ -104,7 +106,7 @@ pub(super) struct PropertyDraft {
 }
 
 /// Keys at the top of a policy file.
-const FILE_KEYS: [&str; 17] = [
+const FILE_KEYS: [&str; 18] = [
     "lictor",
     "name",
     "uses",
@@ -115,6 +117,7 @@ const FILE_KEYS: [&str; 17] = [
     "tables",
     "labelers",
     "budget",
+    "limits",
     "predict",
     "steer",
     "facts",
@@ -142,6 +145,7 @@ impl Draft {
             tables: Vec::new(),
             labelers: Vec::new(),
             budget: None,
+            limits: None,
             predict: None,
             steering: None,
             facts: Vec::new(),
@@ -189,6 +193,7 @@ impl Draft {
         self.properties = fields.get("properties").map(|node| reader.read_properties(node)).unwrap_or_default();
         if role == TextOrigin::File {
             self.budget = fields.get("budget").map(|node| reader.read_budget(node));
+            self.limits = fields.get("limits").map(|node| reader.read_limits(node));
             self.predict = fields.get("predict").and_then(|node| reader.read_predict(node));
             self.steering = fields.get("steer").map(|node| reader.read_steering(node));
             self.changes = fields.get("change").map(|node| reader.read_changes(node)).unwrap_or_default();

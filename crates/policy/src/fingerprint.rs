@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lictor_logic::{Arena, Spelling};
 use sha2::{Digest, Sha256};
 
-use super::{FactCase, FactDefinition, FactPattern, FactQuestion, LabelBudget, LabelerDefinition};
+use super::{FactCase, FactDefinition, FactPattern, FactQuestion, FormulaLimits, LabelBudget, LabelerDefinition};
 use super::{Place, Policy, PredictSettings, Property, RecordPurpose, Test};
 use lictor_json::{Json, Text};
 
@@ -57,6 +57,9 @@ impl Policy {
         names.extend(self.labelers.iter().map(write_labeler));
         if self.budget != LabelBudget::default() {
             names.push(join_line("budget", [format!("{:?}", self.budget)]));
+        }
+        if self.limits != FormulaLimits::default() {
+            names.push(join_line("limits", [format!("{:?}", self.limits)]));
         }
         if let Some(predict) = &self.predict {
             // Where it was written changes nothing.

@@ -7,6 +7,7 @@ pub mod effect;
 pub mod expression;
 mod fact;
 mod fingerprint;
+mod formula_limits;
 pub mod glob;
 mod labeler;
 mod lint;
@@ -31,6 +32,7 @@ pub mod vocabulary;
 mod yaml;
 
 pub use fact::{FactCase, FactDefinition, FactPattern, Test, Trigger};
+pub use formula_limits::FormulaLimits;
 pub use labeler::{FactQuestion, LabelAllowance, LabelBudget, LabelerDefinition, LabelerSource};
 pub use lictor_logic::After;
 pub use lint::lint;

@@ -255,6 +255,7 @@ impl<'a> Merger<'a> {
         merge_items(&mut merged.tables, theirs.tables, own.tables, &mut conflicts);
         merge_items(&mut merged.labelers, theirs.labelers, own.labelers, &mut conflicts);
         merged.budget = merged.budget.or(theirs.budget);
+        merged.limits = merged.limits.or(theirs.limits);
         merged.predict = merged.predict.take().or(theirs.predict);
         merged.steering = merged.steering.or(theirs.steering);
         merge_items(&mut merged.facts, theirs.facts, own.facts, &mut conflicts);
@@ -321,6 +322,7 @@ impl<'a> Merger<'a> {
             tables: merged.tables.into_iter().map(|table| (table.name, table.value)).collect(),
             labelers: merged.labelers,
             budget: merged.budget.unwrap_or_default(),
+            limits: merged.limits.unwrap_or_default(),
             predict: merged.predict,
             steering: merged.steering.unwrap_or_default(),
             facts: merged.facts.into_iter().map(|defined| defined.definition).collect(),

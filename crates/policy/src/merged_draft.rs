@@ -5,6 +5,7 @@ use std::ops::Range;
 use lictor_logic::nearest;
 
 use crate::draft::{Draft, FactDraft, PropertyDraft, TableDraft};
+use crate::formula_limits::FormulaLimits;
 use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::policy::{Category, Purpose, Suppression, Tool};
 use crate::policy_text::PolicyText;
@@ -22,6 +23,7 @@ pub(super) struct MergedDraft {
     pub(super) tables: Vec<TableDraft>,
     pub(super) labelers: Vec<LabelerDefinition>,
     pub(super) budget: Option<LabelBudget>,
+    pub(super) limits: Option<FormulaLimits>,
     pub(super) predict: Option<PredictSettings>,
     pub(super) steering: Option<Steering>,
     pub(super) facts: Vec<FactDraft>,
@@ -41,6 +43,7 @@ impl MergedDraft {
             tables: draft.tables,
             labelers: draft.labelers,
             budget: draft.budget,
+            limits: draft.limits,
             predict: draft.predict,
             steering: draft.steering,
             facts: draft.facts,

@@ -6,6 +6,7 @@ use lictor_json::{Json, Text};
 
 use crate::effect::{Effects, guess_from_name};
 use crate::fact::FactDefinition;
+use crate::formula_limits::FormulaLimits;
 use crate::glob::Glob;
 use crate::labeler::{LabelBudget, LabelerDefinition};
 use crate::place::Place;
@@ -33,6 +34,8 @@ pub struct Policy {
     pub labelers: Vec<LabelerDefinition>,
     /// What asking them may cost.
     pub budget: LabelBudget,
+    /// What judging a formula may cost, as far as it raises that.
+    pub limits: FormulaLimits,
     /// How violations are forecast, and what is done about them.
     pub predict: Option<PredictSettings>,
     /// How the model is steered with each request.

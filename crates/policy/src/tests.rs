@@ -103,6 +103,7 @@ labelers:
   m: {endpoint: \"http://h/v1\", model: m, key: K, calibration: m.json, timeout: 2s, calls: 9/h}
   q: {log: true, calibration: m.json}
 budget: {event: {calls: 1, tokens: 2, time: 3s}, session: {calls: 1}, hour: {calls: 1}}
+limits: {work: 4000000, rows: 8000000}
 predict: {chain: c.json, by: [chain, sample, stated], within: 2, risk: 0.5, hold: 0.6, undecided: intervene, intervene: [inject, resample, switch, ask], candidates: 2, samples: 8, session_calls: 4, hour_calls: 9, session_tokens: 900, time: 3s, model: m, properties: [i]}
 facts:
   f(v): {on: tool_call(t), where: {args.a: [x, 1]}, when: args.a == 1, each: args.b, v: it}

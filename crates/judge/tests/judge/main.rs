@@ -5,6 +5,7 @@ mod effects;
 mod forecasts;
 mod foreign;
 mod guidance;
+mod limits;
 mod objectives;
 mod ports;
 mod question_share;
