@@ -1,7 +1,8 @@
 //! Properties that are inconclusive: in how many sessions, and why in the first of them. All report formats share it.
 
 use lictor_decode::Format;
-use lictor_logic::Verdict;
+use lictor_judge::finding::Finding;
+use lictor_logic::{Verdict, WitnessBasis};
 use lictor_policy::Property;
 
 use super::coverage_words::{describe_coverage, join_some};
@@ -93,10 +94,17 @@ pub(super) fn describe_doubts(report: &Report) -> Vec<String> {
     doubts
 }
 
-/// Describes what guards did, what is inconclusive, and what was not put to the test: the notes of the summary.
+/// Describes what guards did, what is inconclusive, how many witnesses are incomplete, and what was not put to the test:
+/// the notes of the summary.
 pub(super) fn describe_notes(report: &Report) -> Vec<String> {
-    [describe_interruption(report), describe_guarding(report), describe_inconclusive(report), describe_coverage(report)]
-        .concat()
+    [
+        describe_interruption(report),
+        describe_guarding(report),
+        describe_inconclusive(report),
+        describe_incomplete_witnesses(report),
+        describe_coverage(report),
+    ]
+    .concat()
 }
 
 /// Describes what an audit that was stopped left out.
@@ -113,6 +121,18 @@ fn describe_interruption(report: &Report) -> Vec<String> {
         notes.push(format!("the audit was stopped: the findings of {sessions} with violations are not listed"));
     }
     notes
+}
+
+/// Describes how many findings have a witness whose search was cut short.
+fn describe_incomplete_witnesses(report: &Report) -> Vec<String> {
+    let is_cut = |finding: &&Finding| finding.basis != WitnessBasis::Proof && finding.risk.is_none();
+    match report.findings.iter().filter(is_cut).count() {
+        0 => Vec::new(),
+        count => {
+            let findings = format_count(count as u64, "finding");
+            vec![format!("the witnesses of {findings} are incomplete: their search reached its budget")]
+        }
+    }
 }
 
 impl<'a> OpenProperty<'a> {
