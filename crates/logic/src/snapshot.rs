@@ -237,6 +237,23 @@ impl MonitorSet {
         Ok((self.resume(states, snapshot.positions, snapshot.clock()), begun))
     }
 
+    /// Puts the state of one monitor in a trace in place of its state in another trace of the same positions. Returns
+    /// `false`, and changes nothing, if the two traces count time from different moments.
+    pub fn transfer(&mut self, from: &TraceState, to: &mut TraceState, id: MonitorId) -> bool {
+        self.check_owner(from);
+        self.add_missing_states(to);
+        let is_same_clock = from.clock.start() == to.clock.start();
+        if !is_same_clock && !from.clock.is_unset() && !to.clock.is_unset() {
+            return false;
+        }
+        let (Some(state), Some(place)) = (from.states.get(id.index()), to.states.get_mut(id.index())) else {
+            return false;
+        };
+        *place = state.clone();
+        self.mark_activity(to, id.index() as u32);
+        true
+    }
+
     /// Whether two traces have the same state with a monitor.
     pub(crate) fn is_same(&self, one: &TraceState, other: &TraceState, monitor: usize) -> bool {
         let state =

@@ -1,5 +1,6 @@
 //! Fingerprints of policies: equal meanings have equal fingerprints, however they are written.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lictor_logic::{Arena, Spelling};
@@ -7,7 +8,37 @@ use sha2::{Digest, Sha256};
 
 use super::{FactCase, FactDefinition, FactPattern, FactQuestion, FormulaLimits, LabelBudget, LabelerDefinition};
 use super::{Place, Policy, PredictSettings, Property, RecordPurpose, Test};
+use crate::vocabulary;
 use lictor_json::{Json, Text};
+
+/// The version of how facts are found. A version of Lictor that finds a fact at other events has another number.
+const FACT_VERSION: u32 = 1;
+
+/// How many digits the fingerprint of a fact has.
+const FACT_FINGERPRINT_DIGITS: usize = 16;
+
+/// The built-in facts that depend on no declaration of the policy.
+const KIND_FACTS: [&str; 19] = [
+    "user_message",
+    "assistant_message",
+    "system_message",
+    "retrieval",
+    "error",
+    "session_start",
+    "session_end",
+    "tool_definitions",
+    "tool_call",
+    "tool_result",
+    "tool_failed",
+    "unparsed",
+    "call_digest",
+    "argument",
+    "argument_from",
+    "carries_secret",
+    "approval",
+    "denial",
+    "handoff",
+];
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
 pub(crate) fn hash_text(text: &str) -> String {
@@ -29,31 +60,9 @@ impl Policy {
     /// mistaken for another.
     fn to_canonical_text(&self) -> String {
         let mut lines = vec![join_line("policy", [quote(&self.name)])];
-        for tool in &self.tools {
-            lines.push(join_line(
-                "tool",
-                [quote(&tool.name), quote_optional_list(&tool.purposes), quote_optional_list(&tool.effects)],
-            ));
-            for record in &tool.records {
-                let purposes: Vec<String> = record.purposes.iter().map(write_purpose).collect();
-                let kind = format!("{:?}", record.kind);
-                lines.push(join_line("record", [quote(&tool.name), kind, quote(&record.subject), purposes.join(" ")]));
-            }
-        }
+        lines.extend(self.write_tools());
         let mut names: Vec<String> = self.properties.iter().map(|property| write_property(property)).collect();
-        for purpose in &self.purposes {
-            let (basis, survives) = (format!("{:?}", purpose.basis), purpose.survives_erasure.to_string());
-            names.push(join_line("purpose", [quote(&purpose.name), basis, quote_list(&purpose.necessary), survives]));
-            if !purpose.words.is_empty() {
-                names.push(join_line("named", [quote(&purpose.name), quote_list(&purpose.words)]));
-            }
-        }
-        for category in &self.categories {
-            let (pattern, identifies) = (quote_optional(&category.pattern), category.identifies.to_string());
-            names
-                .push(join_line("category", [quote(&category.name), pattern, quote_list(&category.words), identifies]));
-        }
-        names.extend(self.tables.iter().map(|(name, value)| join_line("table", [quote(name), value.to_string()])));
+        names.extend(self.write_surroundings());
         names.extend(self.labelers.iter().map(write_labeler));
         if self.budget != LabelBudget::default() {
             names.push(join_line("budget", [format!("{:?}", self.budget)]));
@@ -80,6 +89,71 @@ impl Policy {
         names.sort();
         lines.extend(names);
         lines.join("\n")
+    }
+
+    /// Returns what the tools say, a line each, in their order.
+    fn write_tools(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for tool in &self.tools {
+            lines.push(join_line(
+                "tool",
+                [quote(&tool.name), quote_optional_list(&tool.purposes), quote_optional_list(&tool.effects)],
+            ));
+            for record in &tool.records {
+                let purposes: Vec<String> = record.purposes.iter().map(write_purpose).collect();
+                let kind = format!("{:?}", record.kind);
+                lines.push(join_line("record", [quote(&tool.name), kind, quote(&record.subject), purposes.join(" ")]));
+            }
+        }
+        lines
+    }
+
+    /// Returns what the purposes, the categories and the tables say, a line each.
+    fn write_surroundings(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for purpose in &self.purposes {
+            let (basis, survives) = (format!("{:?}", purpose.basis), purpose.survives_erasure.to_string());
+            names.push(join_line("purpose", [quote(&purpose.name), basis, quote_list(&purpose.necessary), survives]));
+            if !purpose.words.is_empty() {
+                names.push(join_line("named", [quote(&purpose.name), quote_list(&purpose.words)]));
+            }
+        }
+        for category in &self.categories {
+            let (pattern, identifies) = (quote_optional(&category.pattern), category.identifies.to_string());
+            names
+                .push(join_line("category", [quote(&category.name), pattern, quote_list(&category.words), identifies]));
+        }
+        names.extend(self.tables.iter().map(|(name, value)| join_line("table", [quote(name), value.to_string()])));
+        names
+    }
+
+    /// Returns the fingerprints of facts: two policies with the same fingerprint of a fact find it at the same events, as far as
+    /// these are judged alike otherwise. Facts that neither Lictor nor the policy defines are found where the log states
+    /// them.
+    pub fn fact_fingerprints<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> BTreeMap<Text, Text> {
+        let mut surroundings = self.write_surroundings();
+        surroundings.sort();
+        surroundings.extend(self.write_tools());
+        let surroundings = surroundings.join("\n");
+        let labelers: Vec<String> = self.labelers.iter().map(write_labeler).collect();
+        let meaning = |name: &str| match self.facts.iter().find(|fact| fact.name == name) {
+            Some(fact) => {
+                let computes = |case: &FactCase| case.when.is_some() || case.each.is_some() || !case.values.is_empty();
+                let surroundings = if fact.cases.iter().any(computes) { surroundings.as_str() } else { "" };
+                let is_asked = fact.cases.iter().any(|case| case.ask.is_some());
+                let labelers = if is_asked { labelers.join("\n") } else { String::new() };
+                format!("{}\n{surroundings}\n{labelers}", write_fact(fact))
+            }
+            None if vocabulary::builtin(name).is_none() => "stated".to_owned(),
+            None if KIND_FACTS.contains(&name) => "kind".to_owned(),
+            None => format!("builtin\n{surroundings}"),
+        };
+        let fingerprint = |name: &str| {
+            let mut hash = hash_text(&format!("{FACT_VERSION} {} {}", quote(name), meaning(name)));
+            hash.truncate(FACT_FINGERPRINT_DIGITS);
+            (Text::from(name), Text::from(hash.as_str()))
+        };
+        names.into_iter().map(fingerprint).collect()
     }
 }
 
