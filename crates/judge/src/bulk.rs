@@ -23,7 +23,7 @@ impl Judge {
         let counts = vec![ViolationCount::default(); self.properties().len()];
         let (standing, context) = (self.group.start(), Context::default());
         let beliefs = self.risks.start();
-        SessionState { judge: self.id, standing, beliefs, context, steps: 0, counts, lost: None }
+        SessionState { judge: self.id, standing, beliefs, context, steps: 0, counts, lost: None, blind: None }
     }
 
     /// Whether a state belongs to this judge.

@@ -19,6 +19,7 @@ mod record;
 mod record_plan;
 mod secret;
 mod sketch;
+mod told;
 mod tool;
 mod values;
 mod whose;
@@ -31,6 +32,7 @@ pub(crate) use context::{Context, Notes, SavedContext};
 pub(crate) use labels::{Labels, Mark, NameId};
 pub(crate) use names::{collect_atoms, collect_names};
 pub(crate) use plan::Plan;
+pub(crate) use told::ToldFact;
 
 use effect::read_definitions;
 use lictor_event::content_hash;

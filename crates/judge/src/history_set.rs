@@ -22,13 +22,25 @@ pub(super) struct SharedHistory {
     /// By how much the clock of its events is behind the one that they were received by, in nanoseconds. Each history
     /// has its own, so that no event moves the clock of a history that it does not belong to.
     pub(super) lag: Option<i64>,
+    /// The properties whose past cannot be told, by number.
+    pub(super) blind: Box<[usize]>,
     /// How many of the missing events it has processed.
     missed: u64,
 }
 
 impl SharedHistory {
     pub(super) fn new(standing: TraceState, trail: Trail, lag: Option<i64>) -> SharedHistory {
-        SharedHistory { standing, spare: None, ahead: None, trail, lag, missed: 0 }
+        SharedHistory { standing, spare: None, ahead: None, trail, lag, blind: Box::default(), missed: 0 }
+    }
+
+    /// Sets the properties whose past cannot be told, by number.
+    pub(super) fn with_blind(self, blind: Box<[usize]>) -> SharedHistory {
+        SharedHistory { blind, ..self }
+    }
+
+    /// Whether a property cannot be decided: missing events made it `lost`, or its past cannot be told.
+    pub(super) fn is_lost(&self, lost: &BTreeSet<usize>, property: usize) -> bool {
+        lost.contains(&property) || self.blind.contains(&property)
     }
 
     /// Whether it has no events.

@@ -13,6 +13,7 @@ use crate::finding::Finding;
 use crate::guidance::{CallSketch, SettlingFact};
 use crate::identity::Identity;
 use crate::monitor_group::{MonitorGroup, Violations};
+use crate::past::{PastPolicies, PolicyMove, PolicyScope};
 use crate::prepare::prepare;
 use crate::prepared::{PreparedPolicy, Provers};
 use crate::restore_error::RestoreError;
@@ -101,6 +102,11 @@ impl Judge {
     /// The policy's name.
     pub fn policy(&self) -> &Text {
         &self.prepared().name
+    }
+
+    /// What the policy looks for and follows, for judging sessions by a later policy.
+    pub fn policy_scope(&self) -> &PolicyScope {
+        self.prepared().scope()
     }
 
     /// How the policy steers models.
@@ -348,11 +354,19 @@ impl Judge {
         self.shared.restore(saved, &prepared)
     }
 
-    /// Restores histories like [`restore_histories`](Judge::restore_histories), but from another policy. Properties
-    /// whose formulas are new start here; histories that no property needs any more are dropped.
-    pub fn migrate_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
+    /// Restores histories like [`restore_histories`](Judge::restore_histories), but from another policy: `from` is its
+    /// fingerprint, none if it is this one. Its new and changed properties are [judged anew](crate::session::Session::migrate) over
+    /// the moments of each history; histories that no property needs any more are dropped. `is_torn` means that events
+    /// may have been decided since that the histories do not have: then their past is unknown.
+    pub fn migrate_histories(
+        &mut self,
+        saved: &SavedHistories,
+        from: Option<&str>,
+        is_torn: bool,
+        past: &PastPolicies,
+    ) -> Result<PolicyMove, RestoreError> {
         let prepared = Arc::clone(self.prepared());
-        self.shared.migrate(saved, &prepared)
+        self.shared.migrate(saved, (from, is_torn), past, &prepared)
     }
 
     /// Forgets all histories across sessions.

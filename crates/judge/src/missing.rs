@@ -50,7 +50,10 @@ impl Judge {
     /// Returns the names of the lost properties.
     pub(super) fn lost_names(&self, state: &SessionState) -> Vec<Text> {
         let properties = self.properties().iter().enumerate();
-        properties.filter(|(place, _)| state.is_lost(*place)).map(|(_, property)| property.id.clone()).collect()
+        properties
+            .filter(|(place, _)| state.is_lost(*place) && !state.is_blind(*place))
+            .map(|(_, property)| property.id.clone())
+            .collect()
     }
 
     /// Marks the properties with those names as lost, except those that have only begun.
@@ -64,15 +67,20 @@ impl Judge {
 }
 
 impl SessionState {
-    /// Whether missing events made a property undecidable.
+    /// Whether missing events, or a past that cannot be told, made a property undecidable.
     pub(crate) fn is_lost(&self, property: usize) -> bool {
-        self.lost.as_ref().is_some_and(|lost| lost[property])
+        self.lost.as_ref().is_some_and(|lost| lost[property]) || self.is_blind(property)
+    }
+
+    /// Whether the past of a property cannot be told.
+    pub(crate) fn is_blind(&self, property: usize) -> bool {
+        self.blind.as_ref().is_some_and(|blind| blind.contains(&property))
     }
 
     /// Removes the violations of lost properties, and returns those properties: they may be violated.
     pub(crate) fn spare_lost(&self, violations: &mut Violations) -> Vec<usize> {
         let mut spared = Vec::new();
-        if self.lost.is_some() {
+        if self.lost.is_some() || self.blind.is_some() {
             violations.broken.retain(|broken| {
                 let is_lost = self.is_lost(broken.property);
                 spared.extend(is_lost.then_some(broken.property));

@@ -3,7 +3,7 @@
 use lictor_logic::{
     After, Atom, CacheLimits, ChanceRange, Fact, Facts, Monitor, MonitorId, Name, Observation, Snapshot, SnapshotError,
 };
-use lictor_logic::{Arena, Formula, MonitorSet, Node, Sentence, Term, Time, TraceState, Unary, Value, Verdict};
+use lictor_logic::{Arena, Formula, Moment, MonitorSet, Node, Sentence, Term, Time, TraceState, Unary, Value, Verdict};
 
 use super::prepared::PreparedPolicy;
 use crate::facts::{Labels, Plan, collect_atoms};
@@ -319,6 +319,40 @@ impl MonitorGroup {
     pub(crate) fn migrate(&mut self, saved: &Snapshot) -> Result<(TraceState, Vec<usize>), SnapshotError> {
         let (standing, begun) = self.watch.migrate(saved)?;
         Ok((standing, begun.iter().map(|monitor| self.properties[monitor.index()]).collect()))
+    }
+
+    /// Advances a state by a moment of a trail. Returns how many of the violations time brought.
+    pub(crate) fn read_moment(
+        &mut self,
+        standing: &mut TraceState,
+        moment: &Moment,
+        prepared: &PreparedPolicy,
+        violations: &mut Violations,
+    ) -> usize {
+        match moment {
+            Moment::Tick(now) => {
+                self.tick(standing, *now, prepared, violations);
+                violations.broken.len()
+            }
+            Moment::Position(facts) => {
+                self.expire(standing, facts.time, prepared, violations);
+                let late = violations.broken.len();
+                let decided = self.watch.step(standing, facts);
+                violations.take(decided, DecidedBy::Event, &self.properties, prepared);
+                late
+            }
+        }
+    }
+
+    /// Puts the state of a property in one trace in place of its state in another. `false` if it counts time otherwise.
+    pub(crate) fn transfer(
+        &mut self,
+        from: &TraceState,
+        to: &mut TraceState,
+        property: usize,
+        prepared: &PreparedPolicy,
+    ) -> bool {
+        self.watch.transfer(from, to, prepared.monitors[property])
     }
 
     /// Returns the next deadline of one property.

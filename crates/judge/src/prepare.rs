@@ -1,6 +1,7 @@
 //! Compiles a policy for judging: parses formulas, builds monitors, plans the labeler.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use lictor_logic::{Arena, BeliefMonitor, CacheLimits, Formula, Interval, Monitor, Node, Unary};
 
@@ -82,6 +83,7 @@ pub(super) fn prepare(
         wide,
         asked,
         called_by: find_callers(policy),
+        scope: OnceLock::new(),
     };
     Ok((prepared, groups, risks))
 }

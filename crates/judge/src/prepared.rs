@@ -1,12 +1,13 @@
 //! A compiled policy.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use lictor_logic::{After, Arena, Formula, MonitorId, Prover};
+use lictor_logic::{After, Arena, Binary, Formula, Interval, MonitorId, Node, Prover, Quantifier, Span, Unary};
 
 use crate::facts::{NameId, Plan, collect_names};
 use crate::identity::Identity;
+use crate::past::PolicyScope;
 use lictor_json::Text;
 use lictor_policy::{Policy, Property, Steering, Suppression};
 
@@ -30,6 +31,8 @@ pub(crate) struct PreparedPolicy {
     pub(crate) asked: Vec<Vec<NameId>>,
     /// The tools whose calls have a fact that the policy defines, by the fact.
     pub(crate) called_by: BTreeMap<Text, Vec<Text>>,
+    /// What it looks for and follows, once somebody asks.
+    pub(crate) scope: OnceLock<PolicyScope>,
 }
 
 /// The formula of a property.
@@ -53,12 +56,58 @@ impl PropertyFormula {
         collect_names(&self.arena, self.formula, &mut names);
         names.into_iter().collect()
     }
+
+    /// Returns how long ago an event can be and still count; none if that has no end, or is not counted in time.
+    pub(crate) fn reach(&self) -> Option<Span> {
+        let mut formula = self.formula;
+        while let Node::Quantified(Quantifier::Forall, _, body) = &self.arena[formula] {
+            formula = *body;
+        }
+        match &self.arena[formula] {
+            Node::Unary(Unary::Always, _, body) if self.after == After::Each => reach(&self.arena, *body),
+            _ => None,
+        }
+    }
+}
+
+/// Returns how far a formula about the past looks back.
+fn reach(arena: &Arena, formula: Formula) -> Option<Span> {
+    let node = &arena[formula];
+    let own = match node {
+        Node::Measure(..) => None,
+        Node::Unary(Unary::Once | Unary::Historically, Interval::Time { to, .. }, _)
+        | Node::Binary(Binary::Since | Binary::Trigger, Interval::Time { to, .. }, ..) => *to,
+        Node::Unary(..) | Node::Binary(..) => None,
+        _ => Some(Span(0)),
+    }?;
+    let inner = node.operands().into_iter().map(|operand| reach(arena, operand));
+    let inner = inner.collect::<Option<Vec<Span>>>()?.into_iter().max().unwrap_or(Span(0));
+    Some(Span(own.0.saturating_add(inner.0)))
 }
 
 impl PreparedPolicy {
     /// The names of the facts that a property asks for.
     pub(crate) fn asked(&self, property: usize) -> &[NameId] {
         &self.asked[property]
+    }
+
+    /// Returns the numbers of the properties with those names, without those that it does not have.
+    pub(crate) fn places(&self, names: &[Text]) -> Box<[usize]> {
+        let known = |name: &Text| self.properties.iter().position(|property| property.id == *name);
+        names.iter().filter_map(known).collect()
+    }
+
+    /// Returns what the policy looks for and follows.
+    pub(crate) fn scope(&self) -> &PolicyScope {
+        self.scope
+            .get_or_init(|| PolicyScope::new(&self.base, self.plan.names.iter().map(AsRef::as_ref), &self.formulas))
+    }
+
+    /// Whether a property is judged as by another policy: it has the same formula over the same facts.
+    pub(crate) fn is_same_property(&self, property: usize, other: &PolicyScope) -> bool {
+        let is_same_fact = |name: &NameId| self.scope().has_same_fact(other, &self.plan.names[*name as usize]);
+        other.has_property(&self.properties[property], &self.formulas[property])
+            && self.asked(property).iter().all(is_same_fact)
     }
 }
 

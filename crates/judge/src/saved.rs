@@ -11,14 +11,17 @@ use super::{Judge, SessionState, ViolationCount};
 use crate::facts::Owner;
 use crate::facts::{Context, SavedContext};
 use crate::history_set::{HistorySet, SharedHistory};
+use crate::past::{PastPolicies, PolicyMove, PolicyScope};
+use crate::rebuild::Rebuilt;
 use crate::restore_error::RestoreError;
 use crate::risk::SavedBeliefs;
 use crate::trail::{SavedTrail, Trail};
 use lictor_json::Text;
 use lictor_policy::History;
 
-/// The version of the format that is written.
-const VERSION: u32 = 1;
+/// The version of the format that is written. The first did not note which events came with facts.
+const VERSION: u32 = 2;
+const FIRST_VERSION: u32 = 1;
 
 /// How many moments of a history are saved if it is saved at every event.
 const MAX_SAVED_MOMENTS: usize = 200;
@@ -39,6 +42,9 @@ struct SavedHistory {
     /// By how much the clock of its events is behind the one that they were received by, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lag: Option<i64>,
+    /// The properties whose past cannot be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    blind: Vec<Text>,
 }
 
 /// A history across sessions that was read or changed.
@@ -68,13 +74,20 @@ impl HistoryKey {
     }
 }
 
+impl HistorySet {
+    fn save(&self, owner: &Owner, known: &SharedHistory, trail: SavedTrail, prepared: &PreparedPolicy) -> SavedHistory {
+        let blind = known.blind.iter().map(|property| prepared.properties[*property].id.clone()).collect();
+        let standing = self.group.save(&known.standing);
+        SavedHistory { history: self.history, owner: owner.clone(), standing, trail, lag: known.lag, blind }
+    }
+}
+
 impl SharedHistories {
     pub(super) fn save(&self, prepared: &PreparedPolicy) -> SavedHistories {
         let mut histories = Vec::new();
         for kept in &self.kept {
-            for (owner, SharedHistory { standing, trail, lag, .. }) in kept.histories() {
-                let (history, owner, standing) = (kept.history, owner.clone(), kept.group.save(standing));
-                histories.push(SavedHistory { history, owner, standing, trail: trail.save(prepared, 0), lag: *lag });
+            for (owner, known) in kept.histories() {
+                histories.push(kept.save(owner, known, known.trail.save(prepared, 0), prepared));
             }
         }
         SavedHistories { version: VERSION, histories }
@@ -86,11 +99,9 @@ impl SharedHistories {
         let saved = |(text, (place, owner)): (String, (usize, Owner))| {
             let kept = &self.kept[place];
             let due = kept.due(&owner);
-            let saved = kept.history(&owner).filter(|history| !history.is_new()).map(|shared_history| {
-                let SharedHistory { standing, trail, lag, .. } = shared_history;
-                let (standing, trail) = (kept.group.save(standing), trail.save_last(prepared, MAX_SAVED_MOMENTS));
-                let saved = SavedHistory { history: kept.history, owner: owner.clone(), standing, trail, lag: *lag };
-                SavedHistories { version: VERSION, histories: vec![saved] }
+            let saved = kept.history(&owner).filter(|history| !history.is_new()).map(|known| {
+                let trail = known.trail.save_last(prepared, MAX_SAVED_MOMENTS);
+                SavedHistories { version: VERSION, histories: vec![kept.save(&owner, known, trail, prepared)] }
             });
             TouchedHistory { key: HistoryKey { text, place, owner }, saved, due }
         };
@@ -168,30 +179,48 @@ impl SharedHistories {
                 Ok(standing) => standing,
                 Err(error) => return refuse(format!("the histories were kept by another policy: {error}")),
             };
-            let trail = Trail::load(Text::default(), &saved.trail, prepared);
-            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail, saved.lag));
+            let trail = Trail::load(Text::default(), &saved.trail, prepared, &PastPolicies::default());
+            let history = SharedHistory::new(standing, trail, saved.lag);
+            restored[place].insert(saved.owner.clone(), history.with_blind(prepared.places(&saved.blind)));
         }
         self.take_over(restored);
         Ok(())
     }
 
-    /// Restores histories of another policy. New properties start here; histories that no property needs any more are
-    /// dropped.
-    pub(super) fn migrate(&mut self, saved: &SavedHistories, prepared: &PreparedPolicy) -> Result<(), RestoreError> {
+    /// Restores histories of another policy, and judges its new and changed properties over their moments. Histories that
+    /// no property needs any more are dropped.
+    pub(super) fn migrate(
+        &mut self,
+        saved: &SavedHistories,
+        (from, is_torn): (Option<&str>, bool),
+        past: &PastPolicies,
+        prepared: &PreparedPolicy,
+    ) -> Result<PolicyMove, RestoreError> {
         saved.check_version()?;
+        let (mut all, is_old) = (Rebuilt::default(), saved.version == FIRST_VERSION);
+        let scope = from.and_then(|from| past.scope(from)).map(std::convert::AsRef::as_ref);
         let mut restored: Vec<HashMap<Owner, SharedHistory>> = self.kept.iter().map(|_| HashMap::new()).collect();
         for saved in &saved.histories {
             let Some(place) = self.kept.iter().position(|kept| kept.history == saved.history) else { continue };
-            let (standing, begun) = self.kept[place]
-                .group
+            let group = &mut self.kept[place].group;
+            let (mut standing, begun) = group
                 .migrate(&saved.standing)
                 .map_err(|error| RestoreError::new(format!("the histories are damaged: {error}")))?;
-            let mut trail = Trail::load(Text::default(), &saved.trail, prepared);
-            trail.begin(begun);
-            restored[place].insert(saved.owner.clone(), SharedHistory::new(standing, trail, saved.lag));
+            let mut trail = saved.trail.clone();
+            from.into_iter().for_each(|from| trail.close_era(from, is_old));
+            let mut trail = Trail::load(Text::default(), &trail, prepared, past);
+            let mut rebuilt = group.rebuild(&mut standing, &mut trail, begun, scope, false, prepared);
+            if is_torn {
+                rebuilt.blind_all(group.properties());
+            }
+            let old = prepared.places(&saved.blind).into_iter().filter(|it| !rebuilt.properties.contains(it));
+            let blind = old.chain(rebuilt.blind.iter().copied()).collect();
+            let history = SharedHistory::new(standing, trail, saved.lag);
+            restored[place].insert(saved.owner.clone(), history.with_blind(blind));
+            all.extend(rebuilt);
         }
         self.take_over(restored);
-        Ok(())
+        Ok(all.describe(prepared))
     }
 
     fn take_over(&mut self, restored: Vec<HashMap<Owner, SharedHistory>>) {
@@ -203,11 +232,23 @@ impl SharedHistories {
 
 impl SavedHistories {
     fn check_version(&self) -> Result<(), RestoreError> {
-        if self.version == VERSION {
+        if (FIRST_VERSION..=VERSION).contains(&self.version) {
             return Ok(());
         }
-        let message = format!("the histories have version {}, this is version {VERSION}", self.version);
-        Err(RestoreError::new(message))
+        Err(RestoreError::new(format!(
+            "the histories have version {}, and this version of Lictor reads up to {VERSION}; use a version that is as new",
+            self.version
+        )))
+    }
+
+    /// Returns the kinds of these histories.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = History> {
+        self.histories.iter().map(|saved| saved.history)
+    }
+
+    /// Returns the fingerprints of the policies that judged them before the last one.
+    pub fn past_policies(&self) -> impl Iterator<Item = &str> {
+        self.histories.iter().flat_map(|history| history.trail.past_policies())
     }
 }
 
@@ -225,6 +266,9 @@ pub(crate) struct SavedState {
     /// The beliefs of the properties with a risk.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     beliefs: SavedBeliefs,
+    /// The properties whose past cannot be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    blind: Vec<Text>,
 }
 
 impl Judge {
@@ -237,6 +281,7 @@ impl Judge {
             counts: broken.map(|(property, tally)| (property.id.clone(), tally.first, tally.count)).collect(),
             lost: self.lost_names(state),
             beliefs: self.risks.save(&state.beliefs, self.properties()),
+            blind: state.blind.iter().flatten().map(|property| self.properties()[*property].id.clone()).collect(),
         }
     }
 
@@ -256,27 +301,46 @@ impl Judge {
         }
         let beliefs = self.risks.restore(&saved.beliefs, &self.provers.prepared.properties)?;
         let lost = self.lost_places(&saved.lost, &[]);
+        let blind = Some(self.prepared().places(&saved.blind)).filter(|blind| !blind.is_empty());
         let (judge, context) = (self.id, Context::load(&saved.context));
-        Ok(SessionState { judge, standing, beliefs, context, steps: saved.steps, counts, lost })
+        Ok(SessionState { judge, standing, beliefs, context, steps: saved.steps, counts, lost, blind })
     }
 
-    /// Restores a session state of another policy, and returns the numbers of the properties that start here.
-    pub(crate) fn migrate_track(&mut self, saved: &SavedState) -> Result<(SessionState, Vec<usize>), RestoreError> {
-        let (standing, begun) = self
+    /// Restores a session state of another policy, and judges its trail anew for the properties that `from` did not have.
+    pub(crate) fn migrate_track(
+        &mut self,
+        saved: &SavedState,
+        trail: &mut Trail,
+        from: Option<&PolicyScope>,
+    ) -> Result<(SessionState, Rebuilt), RestoreError> {
+        let (mut standing, begun) = self
             .group
             .migrate(&saved.standing)
             .map_err(|error| RestoreError::new(format!("the session is damaged: {error}")))?;
+        let prepared = std::sync::Arc::clone(self.prepared());
+        let context = Context::load(&saved.context);
+        let rebuilt = self.group.rebuild(&mut standing, trail, begun, from, context.is_torn(), &prepared);
+        let is_rebuilt = |property: &usize| rebuilt.properties.contains(property);
         let tally = |(place, property): (usize, &std::sync::Arc<lictor_policy::Property>)| {
-            let known = saved.counts.iter().find(|(id, ..)| *id == property.id && !begun.contains(&place));
+            if is_rebuilt(&place) {
+                let mut broken = rebuilt.broken.iter().filter(|(property, _)| *property == place).peekable();
+                let first = broken.peek().map_or(0, |(_, step)| *step);
+                return ViolationCount { first, count: broken.count() as u32 };
+            }
+            let known = saved.counts.iter().find(|(id, ..)| *id == property.id);
             known.map_or_else(ViolationCount::default, |(_, first, count)| ViolationCount {
                 first: *first,
                 count: *count,
             })
         };
-        let counts = self.properties().iter().enumerate().map(tally).collect();
-        let beliefs = self.risks.migrate(&saved.beliefs, &self.provers.prepared.properties);
-        let lost = self.lost_places(&saved.lost, &begun);
-        let (judge, context) = (self.id, Context::load(&saved.context));
-        Ok((SessionState { judge, standing, beliefs, context, steps: saved.steps, counts, lost }, begun))
+        let counts = prepared.properties.iter().enumerate().map(tally).collect();
+        let beliefs = self.risks.migrate(&saved.beliefs, &prepared.properties);
+        let lost = self.lost_places(&saved.lost, &rebuilt.properties);
+        let old = prepared.places(&saved.blind).into_iter();
+        let blind: Box<[usize]> =
+            old.filter(|property| !is_rebuilt(property)).chain(rebuilt.blind.iter().copied()).collect();
+        let blind = (!blind.is_empty()).then_some(blind);
+        let (judge, steps) = (self.id, saved.steps);
+        Ok((SessionState { judge, standing, beliefs, context, steps, counts, lost, blind }, rebuilt))
     }
 }

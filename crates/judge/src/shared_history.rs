@@ -122,7 +122,10 @@ impl SharedHistories {
                 };
                 let trail = known.as_ref().map_or(&nothing, |shared_history| &shared_history.trail);
                 let HistoryEvent { labels, summary, .. } = history_event;
-                let violations = rule(group, &mut standing, labels, summary.time, provers);
+                let mut violations = rule(group, &mut standing, labels, summary.time, provers);
+                let blind = known.as_ref().map(|known| &*known.blind).unwrap_or_default();
+                violations.broken.retain(|broken| !blind.contains(&broken.property));
+                doubts.append(&mut provers.prepared.blind_doubts(blind, labels));
                 let later = TrailEnd::event(labels, summary, &violations);
                 findings.append(&mut trail.findings(provers, &violations.broken, later));
                 let event = (labels, summary.time);
@@ -186,7 +189,7 @@ impl SharedHistories {
                     shared_history.spare =
                         shared_history.ahead.take().filter(|(foreseen, _)| *foreseen == turn).map(|(_, ahead)| ahead);
                     let mut violations = rule(group, &mut shared_history.standing, &labels, summary.time, provers);
-                    violations.broken.retain(|broken| !lost.contains(&broken.property));
+                    violations.broken.retain(|broken| !shared_history.is_lost(lost, broken.property));
                     let later = TrailEnd::event(&labels, &summary, &violations);
                     findings.append(&mut shared_history.trail.findings(provers, &violations.broken, later));
                     shared_history.trail.append(&mut labels.clone(), summary.clone(), &violations);
@@ -215,12 +218,12 @@ impl SharedHistories {
         for kept in &mut self.kept {
             for owner in kept.due_by(now) {
                 kept.change(&owner, |group, _, lost, shared_history| {
-                    let SharedHistory { standing, spare, ahead, trail, lag, .. } = shared_history;
+                    let SharedHistory { standing, spare, ahead, trail, lag, blind, .. } = shared_history;
                     let now = Time(now.0.saturating_sub(lag.unwrap_or_default()));
                     (*spare, *ahead) = (None, None);
                     let mut violations = Violations::default();
                     group.tick(standing, now, &provers.prepared, &mut violations);
-                    violations.broken.retain(|broken| !lost.contains(&broken.property));
+                    violations.broken.retain(|it| !lost.contains(&it.property) && !blind.contains(&it.property));
                     findings.append(&mut trail.findings(provers, &violations.broken, TrailEnd::Time(now)));
                     trail.pass(now, &violations);
                 });

@@ -22,6 +22,8 @@ pub struct SessionState {
     pub(crate) counts: Vec<ViolationCount>,
     /// Marks the properties that missing events made undecidable, if there are any.
     pub(crate) lost: Option<Box<[bool]>>,
+    /// The properties whose past cannot be told, by number, if there are any.
+    pub(crate) blind: Option<Box<[usize]>>,
 }
 
 /// How often a session violated a property.

@@ -1,7 +1,9 @@
 //! The events of a history, kept for witnesses.
 
 mod moments;
+mod past;
 mod proof;
+mod replay;
 mod saved;
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,7 +18,9 @@ use crate::{PreparedPolicy, Provers, Restart, Violation, Violations};
 use lictor_event::{Arguments, Event, Kind, Source};
 use lictor_json::Text;
 use moments::Moments;
+pub(crate) use past::TrailPast;
 use proof::Case;
+pub(crate) use replay::Replay;
 pub use saved::SavedMoments;
 pub(crate) use saved::SavedTrail;
 
@@ -30,8 +34,10 @@ pub(crate) struct Trail {
     resets: HashMap<Restart, usize>,
     /// The names of facts that were unknown at some event.
     unknown: BTreeSet<NameId>,
-    /// After which moment properties began that a policy change added.
+    /// After which moment properties began that were added to a running session.
     begun: HashMap<usize, usize>,
+    /// The moments that earlier policies judged; none for most trails.
+    past: Option<Box<TrailPast>>,
     /// How many of the oldest moments were dropped.
     forgotten: usize,
     /// The work that witnesses of this history may still take. It belongs to the history, so that findings do not
@@ -117,6 +123,8 @@ pub(crate) struct EventSummary {
     pub(crate) time: Option<Time>,
     pub(crate) source: Source,
     pub(crate) content: Option<String>,
+    /// Whether it came with facts, labels or answers, or may have.
+    pub(crate) is_stated: bool,
 }
 
 impl Trail {
@@ -157,6 +165,7 @@ impl Trail {
         violations: &Violations,
     ) -> Vec<(usize, Finding)> {
         let summary = self.moments.last().cloned().unwrap_or_else(|| EventSummary::of_gap(step));
+        let summary = EventSummary { is_stated: true, ..summary };
         let findings =
             self.findings(provers, &violations.broken, TrailEnd::Missing { labels, summary: &summary, count });
         (0..count).for_each(|_| self.add(&mut labels.clone(), summary.clone()));
@@ -188,6 +197,9 @@ impl Trail {
         self.resets.retain(|_, place| *place > 0);
         self.begun.values_mut().for_each(|place| *place = place.saturating_sub(gone));
         self.begun.retain(|_, place| *place > 0);
+        if self.past.as_mut().is_some_and(|past| !past.forget(self.forgotten)) {
+            self.past = None;
+        }
     }
 
     /// Lets properties begin here: earlier moments do not count for them.
@@ -266,13 +278,15 @@ impl EventSummary {
             time: None,
             source: Source::default(),
             content: None,
+            is_stated: true,
         }
     }
 
     pub(crate) fn new(event: &Event, step: u32, shows_content: bool) -> EventSummary {
         let content = shows_content.then(|| content(event)).flatten();
         let (kind, tool, source) = (event.kind.clone(), event.tool.clone(), event.source.clone());
-        EventSummary { session: None, step, kind, tool, time: event.time, source, content }
+        let is_stated = !event.facts.is_empty() || !event.labels.is_empty() || !event.answers.is_empty();
+        EventSummary { session: None, step, kind, tool, time: event.time, source, content, is_stated }
     }
 }
 

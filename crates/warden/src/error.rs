@@ -25,6 +25,13 @@ pub enum WardenError {
         /// The session.
         session: String,
     },
+    /// A later policy judges a session or a history, and it never moves back.
+    Superseded {
+        /// The session, or the key of the history.
+        session: String,
+        /// The fingerprint of the later policy.
+        policy: String,
+    },
     /// A stored value cannot be read.
     Damaged {
         /// Its key in the store.
@@ -60,6 +67,12 @@ impl fmt::Display for WardenError {
                 f,
                 "session `{session}` began with another policy, and sessions keep theirs\nhint: put the policy back, or \
                  begin another session"
+            ),
+            WardenError::Superseded { session, policy } => write!(
+                f,
+                "session `{session}` is judged by the policy {}, which was activated later than that of this process\nhint: \
+                 start this process with that policy; to return to the earlier one, load it again where it is to be active",
+                policy.get(..12).unwrap_or(policy)
             ),
             WardenError::Damaged { key, reason } => {
                 write!(f, "the stored value `{key}` is damaged: {reason}\nhint: restore the store from a backup")

@@ -22,6 +22,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::answer::{DecidedBatch, Notice, OpenQuestions, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
+use crate::versions::PolicyMoves;
 use crate::warden::Warden;
 use direct::Direct;
 use queue::{DecideRequest, Question, Queue};
@@ -196,7 +197,7 @@ impl WardenHandle {
         &self,
         guard: Guard,
         fingerprint: impl Into<String>,
-        then: impl FnOnce(Result<(), Arc<WardenError>>) + Send + 'static,
+        then: impl FnOnce(Result<PolicyMoves, Arc<WardenError>>) + Send + 'static,
     ) {
         match &self.mode {
             Mode::Queue(queue) => {

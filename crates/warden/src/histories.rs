@@ -12,6 +12,7 @@ use crate::answer::Notice;
 use crate::error::WardenError;
 use crate::held::StoredHistory;
 use crate::kept::{self, KeptHistory};
+use crate::record::OutgoingRecord;
 use crate::time::MAX_DUE_PER_SAVE;
 use crate::warden::Warden;
 
@@ -56,13 +57,14 @@ impl Warden {
                 let Some(stored) = self.store.load(&old)? else { continue };
                 let key = format!("{}{}", kept::HISTORIES, &old[kept::OLD_HISTORIES.len()..]);
                 let saved: SavedHistories = kept::read(&stored.value, &old)?;
-                self.restore_history(&saved, &old)?;
+                self.restore_history(&saved, None, false, &old)?;
                 let due = self.guard.history_due(&saved);
                 changes.push(Change::delete(old, ExpectedVersion::Version(stored.version)));
                 changes.extend(
                     due.map(|due| Change::put(kept::history_due(due, &key), ExpectedVersion::Absent, key.as_str())),
                 );
-                let moved = kept::written(&KeptHistory { due, saved }, &key)?;
+                let (policy, activation) = (String::new(), 0);
+                let moved = kept::written(&KeptHistory { due, policy, activation, saved }, &key)?;
                 changes.push(Change::put(key, ExpectedVersion::Absent, moved));
             }
             self.guard.clear_histories();
@@ -74,17 +76,40 @@ impl Warden {
         }
     }
 
-    /// Restores a stored history. Properties that are the same in the policy it was saved with continue.
+    /// Restores a stored history. Properties that are the same in the policy it was saved with continue, and the others
+    /// are judged anew over its moments. Policies that follow the same properties over histories share them.
     fn take_in_history(&mut self, key: &str, stored: &StoredValue) -> Result<(), WardenError> {
         let kept: KeptHistory = kept::read(&stored.value, key)?;
-        self.restore_history(&kept.saved, key)?;
+        self.load_scopes(kept.saved.past_policies().chain([kept.policy.as_str()]))?;
+        let is_same = kept.policy == self.options.policy
+            || self.versions.past.has_same_histories(&kept.policy, self.guard.policy_scope());
+        if !is_same {
+            self.check_forward(kept.activation, &kept.policy, key)?;
+        }
+        // A history of an older version does not say when it was kept.
+        let is_torn = kept.activation > 0 && self.was_interrupted(kept.activation, &kept.saved)?;
+        let from = (!is_same).then_some(kept.policy.as_str());
+        self.restore_history(&kept.saved, from, is_torn, key)?;
         self.histories.insert(key.to_owned(), StoredHistory { version: stored.version, due: kept.due });
         Ok(())
     }
 
-    fn restore_history(&mut self, saved: &SavedHistories, key: &str) -> Result<(), WardenError> {
-        let restored = self.guard.migrate_histories(saved);
-        restored.map_err(|error| WardenError::Restore { key: key.to_owned(), error })
+    /// Restores a history that the policy `from` judged last; none if that is the present one. `is_torn` means that events
+    /// were decided that it does not have.
+    fn restore_history(
+        &mut self,
+        saved: &SavedHistories,
+        from: Option<&str>,
+        is_torn: bool,
+        key: &str,
+    ) -> Result<(), WardenError> {
+        let restored = self.guard.migrate_histories(saved, from, is_torn, &self.versions.past);
+        let moved = restored.map_err(|error| WardenError::Restore { key: key.to_owned(), error })?;
+        if !moved.rebuilt.is_empty() || !moved.unknown.is_empty() {
+            let record = OutgoingRecord::migrated(from.unwrap_or_default(), &self.options.policy, &moved);
+            self.announced.push((None, record));
+        }
+        Ok(())
     }
 
     /// Loads histories that a decision needs; those that the store does not have begin.
@@ -102,6 +127,7 @@ impl Warden {
     /// Forgets the histories that were read or changed since the last save, and returns them.
     pub(crate) fn forget_touched_histories(&mut self) -> Vec<HistoryKey> {
         let touched = self.guard.forget_touched_histories();
+        self.announced.retain(|(session, _)| session.is_some());
         for history in &touched {
             self.histories.remove(&kept::history(history.as_str()));
         }
@@ -131,7 +157,8 @@ impl Warden {
             saving.push(SavingHistory { key, is_kept: saved.is_some(), due });
             changes.push(match saved {
                 Some(saved) => {
-                    let kept = kept::written(&KeptHistory { due, saved }, &stored_key)?;
+                    let (policy, activation) = (self.options.policy.clone(), self.versions.number);
+                    let kept = kept::written(&KeptHistory { due, policy, activation, saved }, &stored_key)?;
                     Change::put(stored_key, expected, kept)
                 }
                 None => Change::delete(stored_key, expected),
@@ -181,14 +208,20 @@ impl Warden {
         }
         let mut notices = Vec::new();
         loop {
-            let due = self.due_histories(now)?;
+            let found = self.due_histories(now)?;
+            let count = found.len();
+            let mut due = Vec::with_capacity(count);
+            for (index, key) in found {
+                let stored = self.store.load(&key)?.filter(|_| !self.histories.contains_key(&key));
+                match stored.map_or(Ok(()), |stored| self.take_in_history(&key, &stored)) {
+                    Ok(()) => due.push((index, key)),
+                    // A process with its policy lets time pass in it.
+                    Err(WardenError::Superseded { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
             if due.is_empty() {
                 return Ok(notices);
-            }
-            for (_, key) in &due {
-                if let Some(stored) = self.store.load(key)?.filter(|_| !self.histories.contains_key(key)) {
-                    self.take_in_history(key, &stored)?;
-                }
             }
             match self.tick_loaded_histories(now) {
                 Ok(mut found) => notices.append(&mut found),
@@ -200,7 +233,7 @@ impl Warden {
                 Err(error) => return Err(error),
             }
             self.drop_from_index(&due, now)?;
-            if due.len() < MAX_DUE_PER_SAVE {
+            if count < MAX_DUE_PER_SAVE {
                 return Ok(notices);
             }
         }

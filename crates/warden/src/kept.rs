@@ -8,6 +8,8 @@
 //! | `history-due/TIME/KEY` | a history that has a deadline at this time |
 //! | `history/KEY` | the same of an older version, which had no index by time |
 //! | `due/TIME/NAME` | a session that has a deadline or a timeout at this time |
+//! | `policy/FINGERPRINT` | what a policy looks for in events |
+//! | `activations` | the latest activations of policies |
 //! | `outbox/LEDGER/NAME/N-…` | a record that may not be in the ledger yet |
 
 use lictor_event::content_hash::to_hex;
@@ -28,9 +30,21 @@ pub(crate) const HISTORIES: &str = "histories/";
 pub(crate) const HISTORIES_DUE: &str = "history-due/";
 pub(crate) const OLD_HISTORIES: &str = "history/";
 
+/// The key of the activations of policies.
+pub(crate) const ACTIVATIONS: &str = "activations";
+
+/// The prefix of the keys of policies.
+const POLICIES: &str = "policy/";
+
+/// Returns the key of a policy, by its fingerprint.
+pub(crate) fn policy(fingerprint: &str) -> String {
+    format!("{POLICIES}{}", escaped(fingerprint))
+}
+
 /// Whether a key is one of those above, rather than one of the [extra changes](crate::ExtraChanges).
 pub(crate) fn is_own(key: &str) -> bool {
-    ["session/", HISTORIES, HISTORIES_DUE, OLD_HISTORIES, DUE, "outbox/"].iter().any(|prefix| key.starts_with(prefix))
+    let prefixes = ["session/", HISTORIES, HISTORIES_DUE, OLD_HISTORIES, DUE, POLICIES, "outbox/"];
+    key == ACTIVATIONS || prefixes.iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// The state of a session without its trail, which is kept in parts so that a save costs only what it adds.
@@ -38,6 +52,9 @@ pub(crate) fn is_own(key: &str) -> bool {
 pub(crate) struct KeptSession {
     /// The fingerprint of its policy.
     pub(crate) policy: String,
+    /// The number of the activation of its policy.
+    #[serde(default)]
+    pub(crate) activation: u64,
     /// Its name in records.
     pub(crate) run: String,
     /// The name of the process that saved it.
@@ -74,6 +91,11 @@ pub(crate) struct KeptHistory {
     /// The time of its `history-due` key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<Time>,
+    /// The fingerprint of its policy, and the number of its activation; none for a history of an older version.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) policy: String,
+    #[serde(default)]
+    pub(crate) activation: u64,
     pub(crate) saved: SavedHistories,
 }
 

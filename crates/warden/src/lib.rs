@@ -26,11 +26,13 @@ mod published;
 mod record;
 mod saving;
 mod time;
+mod versions;
 mod warden;
 
 pub use crate::answer::{ExtraChanges, Notice, OpenQuestions, RefusedInput, TimeOutcome, WardenAnswer};
 pub use crate::error::WardenError;
 pub use crate::handle::WardenHandle;
 pub use crate::record::ContentRetention;
+pub use crate::versions::PolicyMoves;
 pub use crate::warden::{Warden, WardenOptions};
 pub use lictor_event::{DELIVERY, EXCHANGE};

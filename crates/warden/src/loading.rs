@@ -45,17 +45,20 @@ impl Warden {
             if !last.session.put_moments(happened, last.moments) {
                 return Err(WardenError::Damaged { key, reason: "some of its trail is missing".to_owned() });
             }
-            let whole = last.session;
+            let (whole, policy) = (last.session, last.policy);
             let restore = |error| WardenError::Restore { key: key.clone(), error };
-            if last.policy != self.options.policy && !self.options.migrates {
+            if policy != self.options.policy && !self.options.migrates {
                 return Err(WardenError::PolicyChanged { session: session.to_owned() });
             }
-            if last.policy == self.options.policy {
-                self.guard.restore(&whole).map_err(restore)?;
+            self.check_forward(last.activation, &policy, session)?;
+            if policy == self.options.policy {
+                self.load_scopes(whole.past_policies())?;
+                self.guard.restore_after(&whole, &policy, &self.versions.past).map_err(restore)?;
             } else {
-                let begun = self.guard.migrate(&whole).map_err(restore)?;
-                let record = OutgoingRecord::migrated(&last.policy, &self.options.policy, &begun);
-                self.announced.push((session.to_owned(), record));
+                self.load_scopes(whole.past_policies().chain([policy.as_str()]))?;
+                let moved = self.guard.migrate(&whole, &policy, &self.versions.past).map_err(restore)?;
+                let record = OutgoingRecord::migrated(&policy, &self.options.policy, &moved);
+                self.announced.push((Some(session.to_owned()), record));
             }
         }
         self.held.insert(session, held);
@@ -78,7 +81,7 @@ impl Warden {
         for session in sessions {
             self.guard.release(session);
             self.held.remove(session);
-            self.announced.retain(|(of, _)| of != session);
+            self.announced.retain(|(of, _)| of.as_ref() != Some(session));
         }
     }
 

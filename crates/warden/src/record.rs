@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use lictor_event::{Answer, Event};
 use lictor_json::Text;
+use lictor_judge::PolicyMove;
 use lictor_judge::finding::Finding;
 use lictor_judge::guard::{Cause, Decision, ForecastObjection, Guard, late_line};
 use lictor_judge::objective::ObjectiveChange;
@@ -134,13 +135,16 @@ impl OutgoingRecord {
         OutgoingRecord::of(body, subjects.into_iter().collect(), late_line(finding))
     }
 
-    /// Returns the record of a session that continues with another policy, with the properties that began there.
-    pub(crate) fn migrated(from: &str, policy: &str, begun: &[Text]) -> OutgoingRecord {
+    /// Returns the record of a session, or of a history across sessions, that continues with another policy, with the
+    /// properties that are judged anew over its past, and those of which the past is unknown.
+    pub(crate) fn migrated(from: &str, policy: &str, moved: &PolicyMove) -> OutgoingRecord {
+        let names = |list: &[Text]| json!(list.iter().map(Text::as_str).collect::<Vec<_>>());
         let mut body = Map::new();
         body.insert("type".into(), json!("migrated"));
         body.insert("from".into(), json!(from));
         body.insert("policy".into(), json!(policy));
-        body.insert("begun".into(), json!(begun.iter().map(Text::as_str).collect::<Vec<_>>()));
+        body.insert("rebuilt".into(), names(&moved.rebuilt));
+        body.insert("unknown".into(), names(&moved.unknown));
         OutgoingRecord::of(body, Vec::new(), String::new())
     }
 

@@ -91,8 +91,7 @@ impl Warden {
         if self.ledger.is_none() {
             return Ok(outgoing);
         }
-        let announced = self.announced.iter().cloned().map(|(session, record)| (Some(session), record));
-        for (place, (session, mut record)) in announced.chain(records).enumerate() {
+        for (place, (session, mut record)) in self.announced.iter().cloned().chain(records).enumerate() {
             let held = session.as_ref().and_then(|session| self.held.get(session));
             held.into_iter().for_each(|held| record.note_run(&held.run));
             record.note_tenant(self.options.tenant.as_deref());
@@ -124,6 +123,7 @@ impl Warden {
         let added = stands.take_moments();
         let state = KeptSession {
             policy: self.options.policy.clone(),
+            activation: self.versions.number,
             run: held.run.clone(),
             by: self.name.clone(),
             saves,

@@ -107,8 +107,9 @@ impl Warden {
         let (mut notices, mut records, mut ended) = (Vec::new(), Vec::new(), BTreeSet::new());
         for session in due {
             match self.hold(session) {
-                // It waits for the policy that it began with, and must not hold up the others.
-                Err(WardenError::PolicyChanged { .. }) if cause.is_none() => continue,
+                // It waits for the policy that it began with, or for a process with its policy, and must not hold up the
+                // others.
+                Err(WardenError::PolicyChanged { .. } | WardenError::Superseded { .. }) if cause.is_none() => continue,
                 held => held?,
             }
             self.begin_change(session);

@@ -20,7 +20,9 @@ use crate::held::StoredHistory;
 use crate::held_sessions::HeldSessions;
 use crate::kept;
 use crate::live::LiveSessions;
-use crate::record::{self, ContentRetention, OutgoingRecord, WaitingRecord};
+use crate::record::{self, ContentRetention, WaitingRecord};
+use crate::saving::SessionRecord;
+use crate::versions::{PolicyMoves, PolicyVersions};
 
 /// How often a decision is tried while other processes decide on the same session.
 pub(crate) const MAX_ATTEMPTS: usize = 100;
@@ -45,7 +47,7 @@ pub struct WardenOptions {
     /// How far the time of an event may be from ours. Beyond it, our time is used; the decision and the record note it.
     /// If none, an event may be dated [five minutes ahead](Guard::within_skew) and any time back.
     pub skew: Option<Span>,
-    /// Whether sessions continue after a policy change, with the properties whose formulas are the same. If not, they
+    /// Whether sessions continue after a policy change, with new and changed properties judged anew. If not, they
     /// continue only with the policy that they began with: for agents that could edit their own policy.
     pub migrates: bool,
     /// Whether the caller only observes and forwards everything (shadow mode): the records note it.
@@ -82,7 +84,7 @@ pub struct Warden {
     /// The histories across sessions that were loaded or saved, by their keys in the store.
     pub(crate) histories: HashMap<String, StoredHistory>,
     /// Records for the next save.
-    pub(crate) announced: Vec<(String, OutgoingRecord)>,
+    pub(crate) announced: Vec<SessionRecord>,
     /// Records that the ledger has, by their keys and versions in the store, where they are still to be deleted.
     pub(crate) written: Vec<(String, u64)>,
     /// Records that the ledger failed to write: no answer is given before they are written.
@@ -93,6 +95,8 @@ pub struct Warden {
     pub(crate) unsure: HashSet<String>,
     /// Sessions that only this process has: live, and saved when they are evicted.
     pub(crate) live: Option<LiveSessions>,
+    /// Its policy among those of the store.
+    pub(crate) versions: PolicyVersions,
     /// Where decisions and findings are published once they are durable.
     pub(crate) feed: Option<Feed>,
     /// The prefix of the keys of this ledger's waiting records in the store.
@@ -148,9 +152,11 @@ impl Warden {
             name: record::random_name(),
             unsure: HashSet::new(),
             live,
+            versions: PolicyVersions::default(),
             feed: None,
             outboxes,
         };
+        warden.activate_policy()?;
         warden.open_histories()?;
         warden.catch_up()?;
         Ok(warden)
@@ -273,19 +279,31 @@ impl Warden {
         self.note(body.into_iter().collect(), Some(now))
     }
 
-    /// Continues with another policy. In every session the properties with the same formula continue; the others begin
-    /// with its next event, and the record names them.
-    pub fn change_policy(&mut self, guard: Guard, fingerprint: String) -> Result<(), WardenError> {
+    /// Continues with another policy. In every session the properties with the same formula over the same facts continue.
+    /// The others are judged anew over its moments with its next event, and a record names them. Returns how they fare in
+    /// the sessions in memory.
+    pub fn change_policy(&mut self, guard: Guard, fingerprint: String) -> Result<PolicyMoves, WardenError> {
         if fingerprint == self.options.policy {
-            return Ok(());
+            return Ok(PolicyMoves::default());
         }
         self.save_live(&self.names(), true)?;
-        self.guard = guard.within_skew(self.options.skew);
-        self.options.policy = fingerprint;
+        let properties = self.guard.foretell_moves(&guard, &self.versions.past);
+        let moves = PolicyMoves { sessions: self.held.len(), properties };
+        let guard = guard.within_skew(self.options.skew);
+        let last = std::mem::replace(&mut self.guard, guard);
+        let policy = std::mem::replace(&mut self.options.policy, fingerprint);
+        self.note_scope(&last, &policy);
+        if let Err(error) = self.activate_policy() {
+            (self.guard, self.options.policy) = (last, policy);
+            return Err(error);
+        }
         self.held.clear();
         self.announced.clear();
-        self.publish(|| FeedEntry::Notice { session: None, text: "another policy is active".to_owned() });
-        self.open_histories()
+        let said = std::iter::once("another policy is active".to_owned()).chain(moves.describe());
+        let text = said.collect::<Vec<_>>().join("; ");
+        self.publish(|| FeedEntry::Notice { session: None, text });
+        self.open_histories()?;
+        Ok(moves)
     }
 
     /// Flushes all records and closes the ledger, which signs them; a shared ledger stays open.

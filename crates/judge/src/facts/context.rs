@@ -166,6 +166,11 @@ impl Context {
         self.answered_by(event).and_then(|place| self.open.get(place)).map(|(_, call)| call.tool.as_str())
     }
 
+    /// Whether events are missing.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
     /// Notes that events are missing here: later events may refer to them.
     pub(crate) fn miss(&mut self) {
         self.is_torn = true;

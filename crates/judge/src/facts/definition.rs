@@ -103,6 +103,12 @@ impl CasePlan {
         self.on.is_empty() || self.on.iter().any(|(known, glob)| known == kind && fits(glob))
     }
 
+    /// Whether it holds at every event of its kinds and tools.
+    pub(crate) fn is_plain(&self) -> bool {
+        let CasePlan { name: _, on: _, tests, when, each, values, ask } = self;
+        tests.is_empty() && when.is_none() && each.is_none() && values.is_empty() && ask.is_none()
+    }
+
     /// Whether the log or a labeler answers its question about an event. What they say is among the facts already.
     pub(crate) fn is_answered(&self, event: &Event) -> bool {
         let Some(AskPlan { yes, no, .. }) = &self.ask else { return false };

@@ -4,7 +4,7 @@ use lictor_logic::Time;
 
 use super::Guard;
 use crate::finding::Finding;
-use crate::{HistoryKey, RestoreError, SavedHistories, TouchedHistory};
+use crate::{HistoryKey, PastPolicies, PolicyMove, RestoreError, SavedHistories, TouchedHistory};
 
 impl Guard {
     /// Advances the clocks of the histories across sessions; see [`Judge::tick_histories`](crate::Judge::tick_histories).
@@ -68,8 +68,14 @@ impl Guard {
     }
 
     /// Restores histories of another policy; see [`Judge::migrate_histories`](crate::Judge::migrate_histories).
-    pub fn migrate_histories(&mut self, saved: &SavedHistories) -> Result<(), RestoreError> {
-        self.decider.judge.migrate_histories(saved)
+    pub fn migrate_histories(
+        &mut self,
+        saved: &SavedHistories,
+        from: Option<&str>,
+        is_torn: bool,
+        past: &PastPolicies,
+    ) -> Result<PolicyMove, RestoreError> {
+        self.decider.judge.migrate_histories(saved, from, is_torn, past)
     }
 
     /// Forgets all histories across sessions.

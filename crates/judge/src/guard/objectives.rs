@@ -232,7 +232,7 @@ impl SessionObjectives {
         let mut objectives = SessionObjectives { added: None, removed: removed.clone(), changed: changed.clone() };
         if let Some((texts, session)) = added {
             let mut compiled = compile(judge, texts).map_err(RestoreError::new)?;
-            let (session, _) = Session::migrate(&mut compiled, session)?;
+            let session = Session::restore_beside(&mut compiled, session)?;
             objectives.added = Some(Box::new(AddedObjectives { texts: texts.clone(), judge: compiled, session }));
         }
         Ok(objectives)
@@ -326,7 +326,7 @@ impl Decider {
                 let session = match &objectives.added {
                     Some(added) => {
                         let saved = added.session.to_saved(&added.judge, 0);
-                        Session::migrate(&mut judge, &saved).map_err(|error| error.to_string())?.0
+                        Session::restore_beside(&mut judge, &saved).map_err(|error| error.to_string())?
                     }
                     None => guarded.session.begin_beside(&mut judge),
                 };

@@ -1,6 +1,6 @@
 //! The guard's state of a session, as data that survives a restart.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use lictor_logic::Time;
@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::objectives::{SavedObjectives, SessionObjectives};
 use super::pending::PendingEvent;
 use super::{Guard, GuardedSession};
-use crate::RestoreError;
 use crate::session::{SavedSession, Session};
 use crate::trail::SavedMoments;
+use crate::{PastPolicies, PolicyMove, PolicyScope, RestoreError};
 use lictor_event::record::LogRecord;
 use lictor_event::{Event, Source};
 use lictor_json::{self as json, Text};
+use lictor_policy::History;
 
 /// A session and its pending events, as data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -60,6 +61,13 @@ impl SavedGuardSession {
     }
 }
 
+impl SavedGuardSession {
+    /// Returns the fingerprints of the policies that judged it before the last one.
+    pub fn past_policies(&self) -> impl Iterator<Item = &str> {
+        self.session.past_policies()
+    }
+}
+
 impl Guard {
     /// Returns a session as data, with its moments from `from` on; `None` if the guard does not have it. The number is
     /// where the next save may start.
@@ -89,16 +97,55 @@ impl Guard {
 
     /// Restores a session, and replaces the guard's present one.
     pub fn restore(&mut self, saved: &SavedGuardSession) -> Result<(), RestoreError> {
-        let session = Session::restore(&mut self.decider.judge, &saved.session)?;
+        self.restore_after(saved, "", &PastPolicies::default())
+    }
+
+    /// Restores a session like [`restore`](Guard::restore) that [earlier policies](SavedGuardSession::past_policies)
+    /// judged, too. `policy` is the fingerprint of its policy.
+    pub fn restore_after(
+        &mut self,
+        saved: &SavedGuardSession,
+        policy: &str,
+        past: &PastPolicies,
+    ) -> Result<(), RestoreError> {
+        let session = Session::restore_after(&mut self.decider.judge, &saved.session, policy, past)?;
         self.take_over(session, saved)
     }
 
-    /// Restores a session that was judged by another policy, and returns the properties that [start
-    /// here](Session::migrate).
-    pub fn migrate(&mut self, saved: &SavedGuardSession) -> Result<Vec<Text>, RestoreError> {
-        let (session, begun) = Session::migrate(&mut self.decider.judge, &saved.session)?;
+    /// Restores a session that [was judged by another policy](Session::migrate), `from`.
+    pub fn migrate(
+        &mut self,
+        saved: &SavedGuardSession,
+        from: &str,
+        past: &PastPolicies,
+    ) -> Result<PolicyMove, RestoreError> {
+        let (session, moved) = Session::migrate(&mut self.decider.judge, &saved.session, from, past)?;
         self.take_over(session, saved)?;
-        Ok(begun)
+        Ok(moved)
+    }
+
+    /// Returns for each property that is new or changed under another guard, in how many sessions of this one its whole
+    /// past can be judged anew, and in how many it is unknown.
+    pub fn foretell_moves(&self, next: &Guard, past: &PastPolicies) -> BTreeMap<Text, (usize, usize)> {
+        let (now, prepared) = (self.policy_scope(), next.decider.judge.prepared());
+        let mut moves = BTreeMap::new();
+        for (place, property) in prepared.properties.iter().enumerate() {
+            if property.history != History::Session || prepared.is_same_property(place, now) {
+                continue;
+            }
+            let is_told = |guarded: &&Box<GuardedSession>| {
+                let (trail, clock) = (guarded.session.trail(), guarded.session.state().standing.clock());
+                trail.len() == 0 || (property.risk.is_none() && trail.foretells(prepared, place, now, past, clock))
+            };
+            let told = self.sessions.values().filter(is_told).count();
+            moves.insert(property.id.clone(), (told, self.sessions.len() - told));
+        }
+        moves
+    }
+
+    /// Returns what its policy looks for and follows.
+    pub fn policy_scope(&self) -> &PolicyScope {
+        self.decider.judge.policy_scope()
     }
 
     fn take_over(&mut self, session: Session, saved: &SavedGuardSession) -> Result<(), RestoreError> {

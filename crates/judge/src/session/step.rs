@@ -30,6 +30,8 @@ impl Session {
         doubts.append(&mut judge.doubts((&self.state.standing, &standing), &self.trail, &labeled, &violations));
         doubts.retain(|property| !judge.has_risk(*property) || self.state.is_lost(*property));
         doubts.append(&mut unweighed);
+        let blind = self.state.blind.as_deref().unwrap_or_default();
+        doubts.append(&mut judge.prepared().blind_doubts(blind, labels));
         if let Some(history_event) = &history_event {
             let before = self.hypothesis.as_deref().unwrap_or_default();
             let (previewed, mut doubtful) = judge.preview_shared(before, history_event);

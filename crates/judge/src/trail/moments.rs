@@ -67,6 +67,14 @@ impl Moments {
         }
     }
 
+    /// Returns the time of a moment.
+    pub(crate) fn time(&self, place: usize) -> Option<Time> {
+        match &self.slots.get(place)?.what {
+            MomentKind::Event(summary) => summary.time,
+            MomentKind::Passed(now) => Some(*now),
+        }
+    }
+
     /// The last event.
     pub(crate) fn last(&self) -> Option<&EventSummary> {
         (0..self.len()).rev().find_map(|place| self.summary(place))

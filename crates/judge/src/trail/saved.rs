@@ -5,9 +5,11 @@ use std::sync::Arc;
 use lictor_logic::{Fact, Moment, Term, Time, Value};
 use serde::{Deserialize, Serialize};
 
-use super::{EventSummary, Trail};
+use super::past::{SavedEra, UnknownFact};
+use super::{EventSummary, Trail, TrailPast};
 use crate::PreparedPolicy;
 use crate::facts::{Labels, Plan};
+use crate::past::PastPolicies;
 use lictor_event::{Kind, Source};
 use lictor_json::Text;
 
@@ -24,6 +26,12 @@ pub(crate) struct SavedTrail {
     begun: Vec<(Text, usize)>,
     #[serde(default, skip_serializing_if = "is_zero")]
     forgotten: usize,
+    /// The moments that earlier policies judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    eras: Vec<SavedEra>,
+    /// The names of facts that were unknown at a forgotten moment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unknown: Vec<Arc<str>>,
 }
 
 /// A moment, with the event that it is.
@@ -50,9 +58,10 @@ struct SavedEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content: Option<String>,
     facts: Vec<Fact>,
-    /// Unknown facts; `None` among the values stands for any value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unknown: Vec<(Arc<str>, Vec<Option<Value>>)>,
+    unknown: Vec<UnknownFact>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stated: bool,
 }
 
 /// The moments of a session from one save to the next.
@@ -72,6 +81,25 @@ impl SavedTrail {
         // Moments dropped since the save are still here, in front.
         let surplus = self.moments.len().checked_sub(total.saturating_sub(self.forgotten));
         surplus.map(|surplus| self.moments.drain(..surplus)).is_some()
+    }
+
+    /// How many moments there were.
+    fn len(&self) -> usize {
+        self.forgotten + self.moments.len()
+    }
+
+    /// Notes that all moments up to here were judged by a policy, by its fingerprint. `is_old` means that a version of
+    /// Lictor saved them that did not note which events came with facts.
+    pub(crate) fn close_era(&mut self, policy: &str, is_old: bool) {
+        if self.len() > 0 {
+            let era = SavedEra { until: self.len(), policy: policy.into(), is_old };
+            TrailPast::extend(&mut self.eras, era);
+        }
+    }
+
+    /// The fingerprints of the policies that judged its moments before the last one.
+    pub(crate) fn past_policies(&self) -> impl Iterator<Item = &str> {
+        self.eras.iter().map(|era| era.policy.as_str())
     }
 }
 
@@ -95,6 +123,11 @@ impl Trail {
                 .map(|(property, place)| (prepared.properties[*property].id.clone(), *place))
                 .collect(),
             forgotten: self.forgotten,
+            eras: self.past.as_ref().map(|past| past.eras()).unwrap_or_default(),
+            unknown: match self.forgotten {
+                0 => Vec::new(),
+                _ => self.unknown.iter().map(|name| Arc::clone(&prepared.plan.names[*name as usize])).collect(),
+            },
         }
     }
 
@@ -109,9 +142,19 @@ impl Trail {
     }
 
     /// Loads a trail. Entries of properties that the policy does not have are dropped.
-    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &PreparedPolicy) -> Trail {
+    pub(crate) fn load(session: Text, saved: &SavedTrail, prepared: &PreparedPolicy, past: &PastPolicies) -> Trail {
         let mut trail = Trail::of(session);
-        saved.moments.iter().for_each(|moment| trail.restore(moment, &prepared.plan));
+        trail.past = TrailPast::new(&saved.eras, prepared, past);
+        for (place, moment) in saved.moments.iter().enumerate() {
+            trail.restore(saved.forgotten + place, moment, prepared);
+        }
+        trail.unknown.extend(saved.unknown.iter().filter_map(|name| prepared.plan.id(name)));
+        // Nothing is known of the forgotten moments of an earlier policy.
+        if saved.forgotten > 0
+            && let Some(past) = &trail.past
+        {
+            trail.unknown.extend(past.uncovered());
+        }
         let known = |id: &Text| prepared.properties.iter().position(|property| property.id == *id);
         for (id, binding, place) in &saved.resets {
             if let Some(property) = known(id) {
@@ -133,11 +176,21 @@ impl Trail {
             Moment::Position(facts) => facts,
         };
         let summary = self.moments.summary(place)?;
+        let (mut known, mut doubted) = (facts.known, facts.unknown);
+        let past = self.past.as_ref();
+        let others = past.and_then(|past| past.others(self.forgotten + place)).cloned().unwrap_or_default();
+        if let Some(past) = past {
+            // What the event told was not found by the policy of its moment.
+            let is_found = |name: &str| plan.id(name).is_none_or(|name| past.has_found(self.forgotten + place, name));
+            known.retain(|fact| is_found(&fact.name));
+            doubted.retain(|atom| is_found(&atom.name));
+        }
+        known.extend(others.facts);
         let value = |term: &Term| match term {
             Term::Value(value) => Some(value.clone()),
             Term::Any | Term::Var(_) => None,
         };
-        let unknown = facts.unknown.iter().map(|atom| (atom.name.clone(), atom.terms.iter().map(value).collect()));
+        let unknown = doubted.iter().map(|atom| (atom.name.clone(), atom.terms.iter().map(value).collect()));
         Some(SavedMoment::Event(SavedEvent {
             session: summary.session.clone(),
             step: summary.step,
@@ -148,26 +201,18 @@ impl Trail {
             line: summary.source.line,
             record: summary.source.record,
             content: summary.content.clone(),
-            unknown: unknown.collect(),
-            facts: facts.known,
+            unknown: unknown.chain(others.unknown).collect(),
+            facts: known,
+            stated: summary.is_stated,
         }))
     }
 
-    /// Adds a moment. Facts that the policy does not ask for are dropped: no property uses them.
-    fn restore(&mut self, moment: &SavedMoment, plan: &Plan) {
+    /// Adds the moment with a number. Facts that the policy does not ask for are dropped, unless an earlier policy did.
+    fn restore(&mut self, place: usize, moment: &SavedMoment, prepared: &PreparedPolicy) {
         let event = match moment {
             SavedMoment::Tick(now) => return self.moments.pass(*now),
             SavedMoment::Event(event) => event,
         };
-        let mut labels = Labels::default();
-        for fact in &event.facts {
-            labels.add(plan.id(&fact.name), &fact.values);
-        }
-        for (name, values) in &event.unknown {
-            if let Some(name) = plan.id(name) {
-                labels.doubt(name, values.clone());
-            }
-        }
         let summary = EventSummary {
             session: event.session.clone(),
             step: event.step,
@@ -176,7 +221,14 @@ impl Trail {
             time: event.time,
             source: Source { file: Arc::clone(&event.file), line: event.line, record: event.record },
             content: event.content.clone(),
+            is_stated: event.stated,
         };
+        let mut labels = Labels::default();
+        let facts = (&event.facts[..], &event.unknown[..]);
+        match &mut self.past {
+            Some(past) => past.fill(place, &summary, facts, prepared, &mut labels),
+            None => TrailPast::default().fill(place, &summary, facts, prepared, &mut labels),
+        }
         self.add(&mut labels, summary);
     }
 }

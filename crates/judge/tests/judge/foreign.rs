@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use lictor_event::{Event, Kind};
-use lictor_judge::Judge;
 use lictor_judge::guard::{Guard, GuardOptions};
 use lictor_judge::session::Session;
+use lictor_judge::{Judge, PastPolicies, PolicyMove};
 use lictor_logic::Time;
 use lictor_policy::{FileResolver, Policy};
 
@@ -126,8 +126,9 @@ fn restored_session_belongs_to_its_new_judge() {
     assert!(restored.commit(&mut other, proposal).unwrap_err().is_stale());
     // A judge of another policy would lose the violations.
     assert!(Session::restore(&mut self::judge(SMALL), &saved).is_err());
-    let (mut migrated, begun) = Session::migrate(&mut self::judge(SMALL), &saved).unwrap();
-    assert!(begun.is_empty());
+    let past = PastPolicies::default();
+    let (mut migrated, moved) = Session::migrate(&mut self::judge(SMALL), &saved, "", &past).unwrap();
+    assert_eq!(moved, PolicyMove::default());
     assert!(migrated.report(&mut other).unwrap_err().is_foreign());
 }
 

@@ -7,6 +7,7 @@ mod foreign;
 mod guidance;
 mod limits;
 mod objectives;
+mod policy_moves;
 mod ports;
 mod question_share;
 mod risks;

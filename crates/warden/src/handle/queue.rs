@@ -22,6 +22,7 @@ use super::{ReplyCallback, TICK_INTERVAL};
 use crate::answer::{DecidedBatch, Notice, OpenQuestions, RefusedInput, WardenAnswer};
 use crate::error::WardenError;
 use crate::record;
+use crate::versions::PolicyMoves;
 use crate::warden::{LedgerWrite, Warden};
 
 /// How many events one batch holds: all of a batch is durable at once, and answered at once.
@@ -65,7 +66,7 @@ pub(super) enum Question {
     Score(String, Vec<Vec<Event>>, ReplyCallback<ReplyScores>),
     Guide(String, Box<GuidanceQuery>, ReplyCallback<Guidance>),
     Objectives(String, ReplyCallback<Vec<Arc<Property>>>),
-    ChangePolicy(Box<Guard>, String, ReplyCallback<()>),
+    ChangePolicy(Box<Guard>, String, ReplyCallback<PolicyMoves>),
     Finish(String, &'static str, ReplyCallback<Vec<Notice>>),
     Close,
 }

@@ -7,6 +7,7 @@ mod faulty_store;
 mod given;
 mod history_clock;
 mod live;
+mod policy_versions;
 mod records;
 mod sessions;
 mod time;

@@ -183,7 +183,7 @@ fn session_end_reports_owed_findings() {
 }
 
 #[test]
-fn policy_change_keeps_properties_with_same_formula() {
+fn policy_change_rebuilds_new_properties() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let mut warden = warden(&store, Some(ledger(&folder)), None);
@@ -197,15 +197,15 @@ fn policy_change_keeps_properties_with_same_formula() {
     );
     let (guard, policy) = guard(&changed);
     warden.change_policy(guard, policy.clone()).unwrap();
-    // The payment before the change counts, since its property was active; the reading before it does not.
+    // The payment and the reading before the change count, the reading for a property that is new.
     assert_eq!(warden.decide(&pay, Some(at(2))).unwrap().decision.action, Action::Block);
-    assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.action, Action::Forward);
-    assert_eq!(warden.decide(&read, Some(at(4))).unwrap().decision.action, Action::Block);
+    assert_eq!(warden.decide(&read, Some(at(3))).unwrap().decision.action, Action::Block);
     warden.close().unwrap();
     let migrated: Vec<_> = bodies(&folder).filter(|body| body.get("type").unwrap() == "migrated").collect();
     assert_eq!(migrated.len(), 1);
     assert_eq!(migrated[0]["policy"], policy);
-    assert_eq!(migrated[0]["begun"], serde_json::json!(["answer", "read-once"]));
+    assert_eq!(migrated[0]["rebuilt"], serde_json::json!(["answer", "read-once"]));
+    assert_eq!(migrated[0]["unknown"], serde_json::json!([]));
 }
 
 #[test]
