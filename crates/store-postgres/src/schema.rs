@@ -39,9 +39,8 @@ pub(crate) fn prepare_tables(client: &mut Client, server: &Server) -> Result<(),
         return damaged(format!("the encoding of the database is {encoding}, but keys need UTF8"));
     }
     if layout != LAYOUT_VERSION {
-        return damaged(format!(
-            "the layout version of its tables is {layout}, but this version of Lictor supports {LAYOUT_VERSION}"
-        ));
+        let place = server.place().into();
+        return Err(StoreError::Layout { place, found: layout, supported: LAYOUT_VERSION });
     }
     Ok(())
 }
@@ -57,7 +56,10 @@ fn create_tables(client: &mut Client) -> Result<(String, i32), PostgresError> {
         transaction.execute("INSERT INTO lictor_layout (number) VALUES ($1)", &[&LAYOUT_VERSION])?;
     }
     let layout = transaction.query_one("SELECT max(number) FROM lictor_layout", &[])?.try_get(0)?;
-    transaction.execute(DELETE_OLD_WRITERS, &[])?;
+    // Tables of another layout stay as they are.
+    if layout == LAYOUT_VERSION {
+        transaction.execute(DELETE_OLD_WRITERS, &[])?;
+    }
     transaction.commit()?;
     Ok((encoding, layout))
 }

@@ -76,7 +76,7 @@ impl EmbeddedStore {
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] if the folder cannot be created or written to, [`StoreError::Damaged`] if it holds
-    /// another program's data or was written by a version of this program with another layout.
+    /// another program's data, [`StoreError::Layout`] if it was written by a version of this program with another layout.
     pub fn open(folder: &Path) -> Result<EmbeddedStore, StoreError> {
         let unusable = |error: io::Error| StoreError::Unavailable {
             place: folder.display().to_string(),
@@ -264,31 +264,37 @@ fn connect(file: &Path) -> Result<Connection, SqlError> {
 /// Creates the tables in a new file, and checks that an existing file is ours.
 fn prepare(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
     let sql = |error: SqlError| to_store_error(file, &error);
-    let number = |connection: &Connection, pragma: &str| {
-        connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(sql)
-    };
+    // Before anything is written: a file of another program or version stays as it is.
+    check_layout(connection, file)?;
     set_journal_mode(connection).map_err(sql)?;
     // Two processes may open a new folder at the same time: the second one waits here and then finds the tables.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-    let (application, layout) = (number(&transaction, "application_id")?, number(&transaction, "user_version")?);
-    let objects: u32 =
-        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
-    if objects == 0 {
+    if !check_layout(&transaction, file)? {
         transaction.execute_batch(TABLES).map_err(sql)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
         transaction.pragma_update(None, "user_version", LAYOUT_VERSION).map_err(sql)?;
-        return transaction.commit().map_err(sql);
+    }
+    transaction.commit().map_err(sql)
+}
+
+/// Checks that a file is empty or ours, and has the layout of this version. Returns `false` if it is empty.
+fn check_layout(connection: &Connection, file: &Path) -> Result<bool, StoreError> {
+    let sql = |error: SqlError| to_store_error(file, &error);
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(sql);
+    let (application, layout) = (number("application_id")?, number("user_version")?);
+    let objects: u32 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sql)?;
+    if objects == 0 {
+        return Ok(false);
     }
     let damaged = |reason: String| StoreError::Damaged { place: file.display().to_string(), reason };
     if application != APPLICATION_ID {
         return Err(damaged("this is a database of another program".into()));
     }
     if layout != LAYOUT_VERSION {
-        return Err(damaged(format!(
-            "its layout version is {layout}, but this version of Lictor supports {LAYOUT_VERSION}"
-        )));
+        let place = file.display().to_string();
+        return Err(StoreError::Layout { place, found: layout, supported: LAYOUT_VERSION });
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Switches the database to a write-ahead log, permanently.

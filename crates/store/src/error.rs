@@ -33,6 +33,15 @@ pub enum StoreError {
         /// The error it reported.
         reason: String,
     },
+    /// The tables have the layout of another version of Lictor. Nothing was changed.
+    Layout {
+        /// The file or the server.
+        place: String,
+        /// The number of their layout.
+        found: i32,
+        /// The layout that this version reads and writes.
+        supported: i32,
+    },
     /// The stored data was not written by this program, or is damaged. Nothing was changed.
     Damaged {
         /// The file or the server.
@@ -64,6 +73,20 @@ impl fmt::Display for StoreError {
                 f,
                 "{place}: the store failed during a commit: {reason}\nhint: load the keys again to see whether it was saved"
             ),
+            StoreError::Layout { place, found, supported } => {
+                let hint = match found > supported {
+                    true => "use a version of Lictor that is at least as new as the one that wrote it",
+                    false => {
+                        "use the version of Lictor that wrote it until its sessions have ended, then start with an \
+                              empty folder or database"
+                    }
+                };
+                write!(
+                    f,
+                    "{place}: the store has layout {found}, and this version of Lictor reads and writes layout \
+                     {supported}\nhint: nothing was changed; {hint}"
+                )
+            }
             StoreError::Damaged { place, reason } => write!(
                 f,
                 "{place}: the stored data is damaged or foreign: {reason}\nhint: restore a backup, or start with an empty \

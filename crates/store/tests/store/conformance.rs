@@ -102,6 +102,25 @@ fn foreign_file_is_not_overwritten() {
 }
 
 #[test]
+fn store_of_other_layout_is_refused_unchanged() {
+    for layout in [0, 2, 7] {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("state.sqlite");
+        let tables = rusqlite::Connection::open(&file).unwrap();
+        tables.execute_batch("CREATE TABLE entry (key TEXT, value BLOB)").unwrap();
+        tables.pragma_update(None, "application_id", 0x4c69_6374).unwrap();
+        tables.pragma_update(None, "user_version", layout).unwrap();
+        drop(tables);
+        let before = std::fs::read(&file).unwrap();
+        let error = EmbeddedStore::open(folder.path()).unwrap_err();
+        assert!(matches!(error, StoreError::Layout { found, supported: 1, .. } if found == layout), "{error}");
+        let hint = if layout == 0 { "sessions have ended" } else { "at least as new" };
+        assert!(error.to_string().contains(hint), "{error}");
+        assert_eq!(std::fs::read(&file).unwrap(), before, "nothing was written");
+    }
+}
+
+#[test]
 fn unusable_folder_is_named_in_the_error() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("file"), "").unwrap();
