@@ -183,9 +183,14 @@ async fn approve(gateway: &Gateway, token: &str, body: &Json) -> Result<Response
 
 async fn reload(gateway: &Arc<Gateway>) -> Result<Response<AnswerBody>, ErrorResponse> {
     match gateway.reload().await {
-        Ok(is_new) => {
+        Ok(moves) => {
             let fingerprint = gateway.judges.active().fingerprint;
-            Ok(error_response::value(200, &json!({"policy": &*fingerprint, "changed": is_new})))
+            let said = json!({
+                "policy": &*fingerprint,
+                "changed": moves.is_some(),
+                "properties": moves.unwrap_or_default().describe(),
+            });
+            Ok(error_response::value(200, &said))
         }
         Err(error) => Err(ErrorResponse::new(422, "policy.refused", error.to_string())),
     }

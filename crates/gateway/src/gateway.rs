@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lictor_exchange::{Continuations, HourlyCalls};
 use lictor_store::{Change, ExpectedVersion, Store, StoreError};
+use lictor_warden::PolicyMoves;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::now;
@@ -96,7 +97,7 @@ impl Gateway {
     }
 
     /// Loads the policy again and activates it. Returns whether it has changed.
-    pub(crate) async fn reload(&self) -> Result<bool, StartError> {
+    pub(crate) async fn reload(&self) -> Result<Option<PolicyMoves>, StartError> {
         self.reload.reload(&self.judges, &self.metrics, &self.journal).await
     }
 

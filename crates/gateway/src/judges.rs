@@ -17,7 +17,7 @@ use lictor_label::open::{OpenOptions, OpenedLabelers, open_labelers};
 use lictor_ledger::Ledger;
 use lictor_policy::{Policy, Property};
 use lictor_store::{Store, StoreError};
-use lictor_warden::{Notice, RefusedInput, TimeOutcome, Warden, WardenAnswer, WardenError, WardenHandle};
+use lictor_warden::{Notice, PolicyMoves, RefusedInput, TimeOutcome, Warden, WardenAnswer, WardenError, WardenHandle};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -53,15 +53,13 @@ pub(crate) struct SavedDecisions {
 pub(crate) struct Judges {
     wardens: BTreeMap<String, WardenHandle>,
     ledger: Option<Arc<Ledger>>,
-    active: RwLock<ActivePolicy>,
-    /// Those who answer the questions of the active policy.
-    labelers: RwLock<Arc<OpenedLabelers>>,
+    /// The active policy, and all that belongs to it.
+    active: RwLock<Arc<ActiveJudging>>,
+    /// Held while events are decided, and alone while the policy changes: no event is labeled by one policy and decided
+    /// by another.
+    turn: tokio::sync::RwLock<()>,
     /// Keeps the counts of drift.
     drift_store: Arc<StoredDrift>,
-    /// The tenants, labelers and facts whose drift was logged.
-    drifted: Mutex<BTreeSet<(String, Text, Text)>>,
-    /// Searches long texts for all judges.
-    recogniser: RwLock<EarlyRecogniser>,
     options: lictor_judge::guard::GuardOptions,
     metrics: Arc<Metrics>,
     journal: Journal,
@@ -69,6 +67,41 @@ pub(crate) struct Judges {
     pub(crate) expired: Arc<Notify>,
     /// Whether decisions are not enforced (shadow mode).
     is_shadow: bool,
+}
+
+/// The active policy, and all that belongs to it.
+#[derive(Debug)]
+struct ActiveJudging {
+    policy: ActivePolicy,
+    /// The policy itself, to return to it.
+    source: Policy,
+    judge: Mutex<Judge>,
+    /// Those who answer its questions.
+    labelers: Arc<OpenedLabelers>,
+    /// Searches long texts for all its judges.
+    recogniser: EarlyRecogniser,
+    /// The tenants, labelers and facts whose drift was logged.
+    drifted: Mutex<BTreeSet<(String, Text, Text)>>,
+}
+
+impl ActiveJudging {
+    fn open(policy: &Policy, drift: &Arc<StoredDrift>) -> Result<ActiveJudging, StartError> {
+        let (labelers, judge) = (open(policy, drift)?, judge(policy)?);
+        Ok(ActiveJudging {
+            policy: ActivePolicy::of(policy),
+            source: policy.clone(),
+            labelers,
+            recogniser: judge.early_recogniser(),
+            judge: Mutex::new(judge),
+            drifted: Mutex::default(),
+        })
+    }
+
+    /// Returns a new guard.
+    fn guard(&self, options: GuardOptions) -> Result<Guard, StartError> {
+        let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner).fork();
+        make_guard(judge, &self.source, options)
+    }
 }
 
 impl Judges {
@@ -82,18 +115,15 @@ impl Judges {
         let GatewayParts { policy, store, ledger, feed, guard: options, warden } = parts;
         // Requests and half-sent texts cannot wait for a reviewer.
         let options = options.asks(AskScope::Calls);
-        let active = ActivePolicy::of(&policy);
         let drift_store = Arc::new(StoredDrift::new(Arc::clone(&store)));
-        let labelers = RwLock::new(open(&policy, &drift_store)?);
-        let judge = judge(&policy)?;
-        let recogniser = RwLock::new(judge.early_recogniser());
+        let active = ActiveJudging::open(&policy, &drift_store)?;
         let ledger = ledger.map(Arc::new);
         let mut wardens = BTreeMap::new();
         let is_shadow = warden.watches;
         let expired = Arc::new(Notify::new());
         for tenant in tenants {
             metrics.add_tenant(&tenant);
-            let guard = make_guard(judge.fork(), &policy, options)?;
+            let guard = active.guard(options)?;
             let store: Arc<dyn Store> = Arc::new(TenantStore::new(Arc::clone(&store), &tenant));
             let mut options = warden.clone();
             options.tenant = Some(tenant.clone()).filter(|tenant| tenant != EVERYBODY);
@@ -113,11 +143,9 @@ impl Judges {
         Ok(Judges {
             wardens,
             ledger,
-            active: RwLock::new(active),
-            labelers,
+            active: RwLock::new(Arc::new(active)),
+            turn: tokio::sync::RwLock::new(()),
             drift_store,
-            drifted: Mutex::default(),
-            recogniser,
             options,
             metrics,
             journal,
@@ -128,7 +156,12 @@ impl Judges {
 
     /// Returns the active policy.
     pub(crate) fn active(&self) -> ActivePolicy {
-        self.active.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.judging().policy.clone()
+    }
+
+    /// Returns the active policy with all that belongs to it.
+    fn judging(&self) -> Arc<ActiveJudging> {
+        Arc::clone(&self.active.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the names of all tenants.
@@ -143,8 +176,9 @@ impl Judges {
         }
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
-        let events = self.label(tenant, events).await?;
+        let (events, turn) = self.label(tenant, events).await?;
         let answers = self.ask(tenant, |warden, then| warden.decide(events, then)).await?;
+        drop(turn);
         self.metrics.decision_time.add(begun.elapsed());
         // A long request comes in many parts, and other requests of this thread have their turn in between.
         if count >= LONG_QUESTION_EVENTS {
@@ -166,10 +200,11 @@ impl Judges {
     ) -> Result<Option<SavedDecisions>, Unavailable> {
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
-        let events = self.label(tenant, events).await?;
+        let (events, turn) = self.label(tenant, events).await?;
         let saved = Arc::clone(save);
         let extra = move |answers: &[WardenAnswer]| saved.changes(answers.iter().all(WardenAnswer::is_forwarded));
         let asked = self.wait(tenant, |warden, then| warden.decide_with_extra(events, extra, then)).await?;
+        drop(turn);
         self.metrics.decision_time.add(begun.elapsed());
         let (answers, version) = match asked {
             // Nothing is saved where the store is private.
@@ -186,8 +221,8 @@ impl Judges {
 
     /// Searches long texts of events for personal data without holding the warden, so that other sessions do not wait
     /// for it.
-    async fn search_long_texts(&self, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
-        let recogniser = self.recogniser.read().unwrap_or_else(PoisonError::into_inner).clone();
+    async fn search_long_texts(&self, active: &ActiveJudging, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
+        let recogniser = active.recogniser.clone();
         if !events.iter().any(|event| recogniser.is_long(event)) {
             return Ok(events);
         }
@@ -198,18 +233,42 @@ impl Judges {
         searched.await.map_err(|error| Unavailable { reason: format!("recogniser: {error}") })
     }
 
-    /// Adds the answers of labelers to events of one session. They are asked without holding the warden, so that other
-    /// sessions do not wait for them.
-    async fn label(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
-        let mut events = self.search_long_texts(events).await?;
-        let opened = self.opened();
+    /// Adds the answers of labelers to events of one session. The policy stays the same until the turn is dropped.
+    async fn label(
+        &self,
+        tenant: &str,
+        mut events: Vec<Event>,
+    ) -> Result<(Vec<Event>, tokio::sync::RwLockReadGuard<'_, ()>), Unavailable> {
+        loop {
+            let active = self.judging();
+            let given: Vec<Vec<Answer>> = events.iter().map(|event| event.answers.clone()).collect();
+            events = self.label_by(&active, tenant, events).await?;
+            let turn = self.turn.read().await;
+            if Arc::ptr_eq(&active, &self.judging()) {
+                return Ok((events, turn));
+            }
+            // The policy has changed meanwhile: its own labelers answer.
+            events.iter_mut().zip(given).for_each(|(event, given)| event.answers = given);
+        }
+    }
+
+    /// Adds the answers of the labelers of a policy. They are asked without holding the warden, so that other sessions do
+    /// not wait for them.
+    async fn label_by(
+        &self,
+        active: &Arc<ActiveJudging>,
+        tenant: &str,
+        events: Vec<Event>,
+    ) -> Result<Vec<Event>, Unavailable> {
+        let mut events = self.search_long_texts(active, events).await?;
+        let opened = &active.labelers;
         if opened.labelers.is_empty() {
             return Ok(events);
         }
         events.iter_mut().for_each(|event| opened.labelers.complete(tenant, event));
         let mut open = self.ask(tenant, |warden, then| warden.questions(events, then)).await?;
         if open.iter().any(|(_, questions)| !questions.asked.is_empty()) {
-            let (name, asked) = (tenant.to_owned(), Arc::clone(&opened));
+            let (name, asked) = (tenant.to_owned(), Arc::clone(opened));
             let asked = tokio::task::spawn_blocking(move || {
                 for (event, questions) in &mut open {
                     asked.labelers.answer(&name, event, &questions.before, &questions.asked);
@@ -219,19 +278,16 @@ impl Judges {
             open = asked.await.map_err(|error| Unavailable { reason: format!("labelers: {error}") })?;
         }
         if open.iter().any(|(event, _)| event.answers.iter().any(Answer::is_suspended)) {
-            self.log_drift(tenant, &opened);
+            self.log_drift(tenant, active);
         }
         Ok(open.into_iter().map(|(event, _)| event).collect())
     }
 
-    fn opened(&self) -> Arc<OpenedLabelers> {
-        Arc::clone(&self.labelers.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Logs the drift of each labeler and fact of a tenant once.
-    fn log_drift(&self, tenant: &str, opened: &OpenedLabelers) {
-        for (labeler, fact, _) in opened.drift(tenant).into_iter().filter(|(_, _, is_suspended)| *is_suspended) {
-            let mut drifted = self.drifted.lock().unwrap_or_else(PoisonError::into_inner);
+    fn log_drift(&self, tenant: &str, active: &ActiveJudging) {
+        for (labeler, fact, _) in active.labelers.drift(tenant).into_iter().filter(|(_, _, is_suspended)| *is_suspended)
+        {
+            let mut drifted = active.drifted.lock().unwrap_or_else(PoisonError::into_inner);
             if drifted.insert((tenant.to_owned(), labeler.clone(), fact.clone())) {
                 self.journal.say(&self.metrics, "drift", drift_line(tenant, &labeler, &fact));
             }
@@ -240,7 +296,7 @@ impl Judges {
 
     /// Returns the metrics of the labelers as text.
     pub(crate) fn label_metrics(&self) -> String {
-        let opened = self.opened();
+        let opened = Arc::clone(&self.judging().labelers);
         let drift = self.wardens.keys().map(|tenant| (tenant.as_str(), opened.drift(tenant))).collect::<Vec<_>>();
         write_label_metrics(&drift, &opened.counts())
     }
@@ -329,27 +385,49 @@ impl Judges {
         self.note(&tenant, body).await
     }
 
-    /// Activates another policy for all tenants. Earlier questions are decided by the old one. Sessions continue with
-    /// the new one, and keep their state of properties with the same formula.
-    pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<(), StartError> {
-        let next = ActivePolicy::of(policy);
-        let labelers = open(policy, &self.drift_store)?;
-        let judge = judge(policy)?;
+    /// Activates another policy for all tenants at once, and returns how their sessions move. Events that were labeled
+    /// before are decided by the old one; sessions continue with the new one, which judges its new and changed properties
+    /// over their past.
+    pub(crate) async fn change_policy(&self, policy: &Policy) -> Result<PolicyMoves, StartError> {
+        let next = Arc::new(ActiveJudging::open(policy, &self.drift_store)?);
         // All guards are built before the first is replaced: an invalid policy changes nothing.
         let mut ready = Vec::new();
         for tenant in self.wardens.keys() {
-            ready.push((tenant, make_guard(judge.fork(), policy, self.options)?));
+            ready.push((tenant.as_str(), next.guard(self.options)?));
         }
+        let _turn = self.turn.write().await;
+        let (mut moves, mut changed) = (PolicyMoves::default(), Vec::new());
         for (tenant, guard) in ready {
-            let fingerprint = next.fingerprint.to_string();
-            let changed = self.ask(tenant, |warden, then| warden.change_policy(guard, fingerprint, then)).await;
-            changed.map_err(|unavailable| StartError::new(unavailable.reason))?;
+            match self.change_warden(tenant, guard, &next).await {
+                Ok(of_tenant) => moves.add(&of_tenant),
+                Err(error) => {
+                    self.return_to_active(changed).await;
+                    return Err(StartError::new(error.reason));
+                }
+            }
+            changed.push(tenant);
         }
-        *self.labelers.write().unwrap_or_else(PoisonError::into_inner) = labelers;
-        self.drifted.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        *self.recogniser.write().unwrap_or_else(PoisonError::into_inner) = judge.early_recogniser();
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = next;
-        Ok(())
+        Ok(moves)
+    }
+
+    async fn change_warden(&self, tenant: &str, guard: Guard, to: &ActiveJudging) -> Result<PolicyMoves, Unavailable> {
+        let fingerprint = to.policy.fingerprint.to_string();
+        self.ask(tenant, |warden, then| warden.change_policy(guard, fingerprint, then)).await
+    }
+
+    /// Gives tenants that have changed to another policy the active one again.
+    async fn return_to_active(&self, tenants: Vec<&str>) {
+        let active = self.judging();
+        for tenant in tenants {
+            let returned = match active.guard(self.options) {
+                Ok(guard) => self.change_warden(tenant, guard, &active).await.map_err(|error| error.reason),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(error) = returned {
+                self.journal.say(&self.metrics, "policy_refused", json!({"tenant": tenant, "error": error}));
+            }
+        }
     }
 
     /// Returns the ledger.

@@ -51,7 +51,7 @@ pub struct Reloader(Arc<Gateway>);
 impl Reloader {
     /// Loads the policy again and activates it. Returns whether it has changed. An invalid policy changes nothing.
     pub async fn reload(&self) -> Result<bool, StartError> {
-        self.0.reload().await
+        Ok(self.0.reload().await?.is_some())
     }
 }
 
