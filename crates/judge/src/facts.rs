@@ -32,7 +32,7 @@ pub(crate) use context::{Context, Notes, SavedContext};
 pub(crate) use labels::{Labels, Mark, NameId};
 pub(crate) use names::{collect_atoms, collect_names};
 pub(crate) use plan::Plan;
-pub(crate) use told::ToldFact;
+pub(crate) use told::{EventKind, ToldFact};
 
 use effect::read_definitions;
 use lictor_event::content_hash;

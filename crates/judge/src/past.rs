@@ -73,6 +73,11 @@ impl PolicyScope {
         self.facts.get(name).is_some_and(|fact| other.facts.get(name) == Some(fact))
     }
 
+    /// Whether the policy followed properties over histories across sessions.
+    pub(crate) fn has_histories(&self) -> bool {
+        !self.histories.is_empty()
+    }
+
     /// Whether the policy had a property of this name with this formula, the same behavior after a verdict, and the same
     /// kind of history.
     pub(crate) fn has_property(&self, property: &Property, parsed: &PropertyFormula) -> bool {

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use lictor_logic::{After, Arena, Binary, Formula, Interval, MonitorId, Node, Prover, Quantifier, Span, Unary};
 
+use crate::PolicyScope;
 use crate::facts::{NameId, Plan, collect_names};
 use crate::identity::Identity;
-use crate::past::PolicyScope;
 use lictor_json::Text;
 use lictor_policy::{Policy, Property, Steering, Suppression};
 

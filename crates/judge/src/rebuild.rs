@@ -5,13 +5,14 @@
 //! dropped. A property that the engine cannot follow over such a past is *blind*: it is never violated, and unknown at
 //! every event that may violate it after some past.
 
-use lictor_logic::{Time, TraceState};
+use lictor_logic::{After, Moment, Time, TraceState};
+use lictor_policy::{Mode, Property, Response};
 
-use crate::PreparedPolicy;
 use crate::facts::Labels;
 use crate::monitor_group::{MonitorGroup, Violations};
 use crate::past::{PolicyMove, PolicyScope};
-use crate::trail::{Replay, Trail};
+use crate::trail::Trail;
+use crate::{PreparedPolicy, Restart};
 
 /// The properties of a moved history, by number.
 #[derive(Debug, Default)]
@@ -24,6 +25,18 @@ pub(crate) struct Rebuilt {
     pub(crate) blind: Vec<usize>,
     /// When they were violated, by the number of the event from one.
     pub(crate) broken: Vec<(usize, u32)>,
+}
+
+/// What judging the kept moments anew gives.
+#[derive(Debug)]
+struct Replay {
+    standing: TraceState,
+    /// The violated properties, by number: at which event the first time, from one, and how often.
+    broken: Vec<(usize, u32)>,
+    /// The properties that cannot be followed over the forgotten moments.
+    lost: Vec<usize>,
+    /// After which moment properties restarted.
+    restarts: Vec<(Restart, usize)>,
 }
 
 impl Rebuilt {
@@ -71,7 +84,7 @@ impl MonitorGroup {
             let blind = Vec::new();
             return Rebuilt { properties, blind, ..Rebuilt::default() };
         }
-        let Replay { standing: mut fresh, mut broken, lost, restarts } = trail.replay(self, &properties, prepared);
+        let Replay { standing: mut fresh, mut broken, lost, restarts } = self.replay(trail, &properties, prepared);
         // What was due since the last moment is late.
         if let Some(clock) = standing.clock() {
             let mut late = Violations::default();
@@ -95,6 +108,51 @@ impl MonitorGroup {
         trail.rebuild(&properties, restarts);
         Rebuilt { properties, unknown, blind, broken }
     }
+
+    /// Judges the moments anew for some properties of a group; the states of its others mean nothing.
+    ///
+    /// A property that is final or starts anew after a violation, and would have stopped the event, is judged as if the
+    /// event had not happened: under it, the event would not have taken effect.
+    fn replay(&mut self, trail: &Trail, properties: &[usize], prepared: &PreparedPolicy) -> Replay {
+        let mut standing = self.start();
+        let (mut lost, mut broken, mut restarts) = (Vec::new(), Vec::new(), Vec::new());
+        if trail.forgotten() > 0 {
+            // They were before the first kept moment.
+            if let Some(first) = trail.first_time() {
+                self.tick(&mut standing, Time(first.0.saturating_sub(1)), prepared, &mut Violations::default());
+            }
+            lost = self.miss(&mut standing, trail.forgotten() as u64, prepared, &mut Violations::default());
+        }
+        let is_spared = |property: &usize| {
+            prepared.formulas[*property].after != After::Each && stops_event(&prepared.properties[*property])
+        };
+        // A second state that is one moment behind.
+        let mut behind = properties.iter().any(is_spared).then(|| standing.clone());
+        let is_asked = |name| properties.iter().any(|property| prepared.asked(*property).contains(&name));
+        let mut step = 0;
+        for (place, moment) in trail.kept_moments(prepared, is_asked).enumerate() {
+            step += u32::from(matches!(moment, Moment::Position(_)));
+            let mut violations = Violations::default();
+            let late = self.read_moment(&mut standing, &moment, prepared, &mut violations);
+            let mut spared: Vec<usize> = violations.broken[late..].iter().map(|broken| broken.property).collect();
+            spared.retain(|property| is_spared(property) && properties.contains(property));
+            if let Some(behind) = &mut behind {
+                for property in &spared {
+                    self.transfer(behind, &mut standing, *property, prepared);
+                }
+                self.read_moment(behind, &moment, prepared, &mut Violations::default());
+                for property in &spared {
+                    self.transfer(&standing, behind, *property, prepared);
+                }
+            }
+            let mut counted: Vec<usize> = violations.broken.iter().map(|broken| broken.property).collect();
+            counted.dedup();
+            broken.extend(counted.into_iter().map(|property| (property, step)));
+            violations.restarts.retain(|(property, _)| !spared.contains(property));
+            restarts.extend(violations.restarts.into_iter().map(|restart| (restart, place + 1)));
+        }
+        Replay { standing, broken, lost, restarts }
+    }
 }
 
 impl PreparedPolicy {
@@ -103,4 +161,9 @@ impl PreparedPolicy {
         let may_break = |property: &usize| self.formulas[*property].may_break_after_any_past(&self.plan, labels);
         blind.iter().copied().filter(may_break).collect()
     }
+}
+
+/// Whether an event that violates a property does not take effect, or not as it is.
+fn stops_event(property: &Property) -> bool {
+    property.mode == Mode::Enforce && property.respond >= Response::Redact
 }

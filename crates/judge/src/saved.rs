@@ -271,6 +271,13 @@ pub(crate) struct SavedState {
     blind: Vec<Text>,
 }
 
+impl SavedState {
+    /// How many events the session had.
+    pub(crate) fn steps(&self) -> u32 {
+        self.steps
+    }
+}
+
 impl Judge {
     pub(crate) fn save_track(&self, state: &SessionState) -> SavedState {
         let broken = self.properties().iter().zip(&state.counts).filter(|(_, tally)| tally.count > 0);
@@ -318,7 +325,12 @@ impl Judge {
             .migrate(&saved.standing)
             .map_err(|error| RestoreError::new(format!("the session is damaged: {error}")))?;
         let prepared = std::sync::Arc::clone(self.prepared());
-        let context = Context::load(&saved.context);
+        let mut context = Context::load(&saved.context);
+        // What was said before was not noted for a policy that did not ask who said it first.
+        let is_asked_anew = from.is_none_or(|from| !from.has_same_fact(prepared.scope(), "argument_from"));
+        if prepared.plan.wants.argument_from.is_some() && is_asked_anew && trail.len() > 0 {
+            context.lose_sayings();
+        }
         let rebuilt = self.group.rebuild(&mut standing, trail, begun, from, context.is_torn(), &prepared);
         let is_rebuilt = |property: &usize| rebuilt.properties.contains(property);
         let tally = |(place, property): (usize, &std::sync::Arc<lictor_policy::Property>)| {

@@ -3,8 +3,8 @@
 mod moments;
 mod past;
 mod proof;
-mod replay;
 mod saved;
+mod told;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use lictor_logic::{Facts, Time, WitnessBudget};
 
-use crate::facts::{Labels, NameId};
+use crate::facts::{EventKind, Labels, NameId};
 use crate::finding::{DecidedBy, Finding};
 use crate::{PreparedPolicy, Provers, Restart, Violation, Violations};
 use lictor_event::{Arguments, Event, Kind, Source};
@@ -20,7 +20,6 @@ use lictor_json::Text;
 use moments::Moments;
 pub(crate) use past::TrailPast;
 use proof::Case;
-pub(crate) use replay::Replay;
 pub use saved::SavedMoments;
 pub(crate) use saved::SavedTrail;
 
@@ -280,6 +279,11 @@ impl EventSummary {
             content: None,
             is_stated: true,
         }
+    }
+
+    /// Returns what tells about facts that were not looked for.
+    pub(crate) fn kind(&self) -> EventKind<'_> {
+        EventKind { kind: &self.kind, tool: self.tool.as_ref(), is_stated: self.is_stated }
     }
 
     pub(crate) fn new(event: &Event, step: u32, shows_content: bool) -> EventSummary {

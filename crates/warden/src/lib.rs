@@ -10,6 +10,7 @@
 //!                  └───────────────────────────────┘
 //! ```
 
+mod activation;
 mod answer;
 mod deciding;
 mod error;

@@ -49,6 +49,9 @@ pub(crate) struct OutgoingRecord {
     payload: String,
 }
 
+/// A record, and the session that it is about; none for a history across sessions.
+pub(crate) type SessionRecord = (Option<String>, OutgoingRecord);
+
 /// A record that is not in the ledger yet, and its key and version in the store.
 #[derive(Debug)]
 pub(crate) struct WaitingRecord {

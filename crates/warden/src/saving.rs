@@ -7,14 +7,11 @@ use lictor_store::{Change, ExpectedVersion};
 
 use crate::error::WardenError;
 use crate::kept::{self, KeptPart, KeptSession};
-use crate::record::{OutgoingRecord, WaitingRecord};
+use crate::record::{SessionRecord, WaitingRecord};
 use crate::warden::Warden;
 
 /// How many parts the trail of a session may have before they are merged; more if the trail is long.
 const MAX_TRAIL_PARTS: usize = 256;
-
-/// A record, and the session that it is about; none for a history across sessions.
-pub(crate) type SessionRecord = (Option<String>, OutgoingRecord);
 
 /// The values of a session that take effect once its changes are saved.
 pub(crate) struct SessionSave {

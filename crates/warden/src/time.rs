@@ -10,8 +10,7 @@ use lictor_store::StoreError;
 use crate::answer::{Notice, TimeOutcome};
 use crate::error::WardenError;
 use crate::kept;
-use crate::record::OutgoingRecord;
-use crate::saving::SessionRecord;
+use crate::record::{OutgoingRecord, SessionRecord};
 use crate::warden::{MAX_ATTEMPTS, Warden};
 
 /// How many due sessions are handled in one save.

@@ -20,8 +20,7 @@ use crate::held::StoredHistory;
 use crate::held_sessions::HeldSessions;
 use crate::kept;
 use crate::live::LiveSessions;
-use crate::record::{self, ContentRetention, WaitingRecord};
-use crate::saving::SessionRecord;
+use crate::record::{self, ContentRetention, SessionRecord, WaitingRecord};
 use crate::versions::{PolicyMoves, PolicyVersions};
 
 /// How often a decision is tried while other processes decide on the same session.

@@ -166,6 +166,11 @@ impl Context {
         self.answered_by(event).and_then(|place| self.open.get(place)).map(|(_, call)| call.tool.as_str())
     }
 
+    /// Notes that it is not known who said what so far.
+    pub(crate) fn lose_sayings(&mut self) {
+        self.sayings.miss();
+    }
+
     /// Whether events are missing.
     pub(crate) fn is_torn(&self) -> bool {
         self.is_torn

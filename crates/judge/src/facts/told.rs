@@ -1,12 +1,12 @@
 //! What the kind and the tool of an earlier event tell about a fact, for a policy that did not judge the event.
 
 use lictor_event::Kind;
+use lictor_json::Text;
 use lictor_logic::Value;
 use lictor_policy::vocabulary::builtin;
 
 use super::labels::NameId;
 use super::plan::Plan;
-use crate::trail::EventSummary;
 
 /// What is known of a fact at an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,34 +17,44 @@ pub(crate) enum ToldFact {
     Unknown,
 }
 
+/// What a trail keeps of an event besides its facts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventKind<'a> {
+    pub(crate) kind: &'a Kind,
+    pub(crate) tool: Option<&'a Text>,
+    /// Whether it came with facts, labels or answers, or may have.
+    pub(crate) is_stated: bool,
+}
+
 impl Plan {
     /// Returns what the kind and the tool of an event tell about a fact.
-    pub(crate) fn tell_fact(&self, name: NameId, summary: &EventSummary) -> ToldFact {
-        if summary.is_stated {
+    pub(crate) fn tell_fact(&self, name: NameId, event: EventKind<'_>) -> ToldFact {
+        if event.is_stated {
             return ToldFact::Unknown;
         }
         let text = &*self.names[name as usize];
-        if matches!(&summary.kind, Kind::Other(kind) if kind == text) {
+        if matches!(event.kind, Kind::Other(kind) if kind == text) {
             return ToldFact::Unknown;
         }
         match builtin(text) {
-            Some(_) => tell_builtin(text, summary),
-            None => self.tell_defined(name, summary),
+            Some(_) => tell_builtin(text, event),
+            None => self.tell_defined(name, event),
         }
     }
 
     /// Returns what is told about a fact that the policy defines, or that only logs state.
-    fn tell_defined(&self, name: NameId, summary: &EventSummary) -> ToldFact {
+    fn tell_defined(&self, name: NameId, event: EventKind<'_>) -> ToldFact {
         let mut cases = self.cases.iter().filter(|case| case.name() == name).peekable();
         // The tool of a result may be that of its call.
-        if cases.peek().is_some() && summary.kind == Kind::ToolResult && summary.tool.is_none() {
+        if cases.peek().is_some() && *event.kind == Kind::ToolResult && event.tool.is_none() {
             return ToldFact::Unknown;
         }
         // A message of the user may have been written by a program, and is then one of the system.
-        let other = (summary.kind == Kind::UserMessage).then_some(&Kind::SystemMessage);
-        let kinds = std::iter::once(&summary.kind).chain(other);
-        let is_at =
-            |case: &&super::definition::CasePlan| kinds.clone().any(|kind| case.is_at(kind, summary.tool.as_deref()));
+        let other = (*event.kind == Kind::UserMessage).then_some(&Kind::SystemMessage);
+        let kinds = std::iter::once(event.kind).chain(other);
+        let is_at = |case: &&super::definition::CasePlan| {
+            kinds.clone().any(|kind| case.is_at(kind, event.tool.map(Text::as_str)))
+        };
         let mut told = ToldFact::Absent;
         for case in cases.filter(is_at) {
             told = match case.is_plain() && other.is_none() {
@@ -57,8 +67,8 @@ impl Plan {
 }
 
 /// Returns what is told about a built-in fact.
-fn tell_builtin(name: &str, summary: &EventSummary) -> ToldFact {
-    let kind = &summary.kind;
+fn tell_builtin(name: &str, event: EventKind<'_>) -> ToldFact {
+    let kind = event.kind;
     let unless = |is_possible: bool| if is_possible { ToldFact::Unknown } else { ToldFact::Absent };
     match name {
         "user_message" => unless(*kind == Kind::UserMessage),
@@ -69,7 +79,7 @@ fn tell_builtin(name: &str, summary: &EventSummary) -> ToldFact {
             false => ToldFact::Absent,
         },
         "tool_call" | "tool_result" if kind.name() != name => ToldFact::Absent,
-        "tool_call" | "tool_result" => match &summary.tool {
+        "tool_call" | "tool_result" => match event.tool {
             Some(tool) => ToldFact::Present(vec![Value::text(tool.as_str())]),
             None => ToldFact::Unknown,
         },

@@ -133,11 +133,11 @@ impl Guard {
             if property.history != History::Session || prepared.is_same_property(place, now) {
                 continue;
             }
-            let is_told = |guarded: &&Box<GuardedSession>| {
+            let is_told = |guarded: &GuardedSession| {
                 let (trail, clock) = (guarded.session.trail(), guarded.session.state().standing.clock());
                 trail.len() == 0 || (property.risk.is_none() && trail.foretells(prepared, place, now, past, clock))
             };
-            let told = self.sessions.values().filter(is_told).count();
+            let told = self.sessions.values().filter(|guarded| is_told(guarded)).count();
             moves.insert(property.id.clone(), (told, self.sessions.len() - told));
         }
         moves

@@ -118,7 +118,12 @@ impl Session {
         let mut trail = Trail::load(saved.name.clone(), &trail, judge.prepared(), past);
         let (state, rebuilt) = judge.migrate_track(&saved.state, &mut trail, past.scope(from).map(AsRef::as_ref))?;
         let moved = rebuilt.describe(judge.prepared());
-        Ok((Session { is_torn: saved.is_torn, ..Session::at(state, trail, saved.shows_content) }, moved))
+        // A policy without histories across sessions did not note whose they are.
+        let is_torn = saved.is_torn
+            || (!judge.shared.is_empty()
+                && saved.state.steps() > 0
+                && !past.scope(from).is_some_and(|it| it.has_histories()));
+        Ok((Session { is_torn, ..Session::at(state, trail, saved.shows_content) }, moved))
     }
 
     /// Restores a session with a judge that has some properties more or fewer. Those that it does not have begin with its

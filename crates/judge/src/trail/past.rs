@@ -160,7 +160,7 @@ impl TrailPast {
             }
         }
         for name in uncovered.iter().copied() {
-            match plan.tell_fact(name, summary) {
+            match plan.tell_fact(name, summary.kind()) {
                 ToldFact::Absent if !is_old => {}
                 ToldFact::Present(values) if !is_old => labels.push(name, &values),
                 _ => {
