@@ -264,8 +264,11 @@ fn connect(file: &Path) -> Result<Connection, SqlError> {
 /// Creates the tables in a new file, and checks that an existing file is ours.
 fn prepare(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
     let sql = |error: SqlError| to_store_error(file, &error);
-    // Before anything is written: a file of another program or version stays as it is.
-    check_layout(connection, file)?;
+    // Before anything is written: a file of another program or version stays as it is. In a transaction, because another
+    // process may be creating the tables.
+    let reading = connection.transaction().map_err(sql)?;
+    check_layout(&reading, file)?;
+    drop(reading);
     set_journal_mode(connection).map_err(sql)?;
     // Two processes may open a new folder at the same time: the second one waits here and then finds the tables.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
