@@ -1,5 +1,7 @@
 //! Whole replies of a model.
 
+use std::collections::HashSet;
+
 use lictor_event::{Event, Kind};
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, SseFramer, Text, edit_text};
 
@@ -189,12 +191,8 @@ impl Reply {
             edits.extend(own);
         }
         // A member beside several texts is emptied for each of them.
-        let mut places: Vec<JsonPath> = Vec::with_capacity(edits.len());
-        edits.retain(|(path, _)| {
-            let is_new = !places.contains(path);
-            places.push(path.clone());
-            is_new
-        });
+        let mut places: HashSet<JsonPath> = HashSet::with_capacity(edits.len());
+        edits.retain(|(path, _)| places.insert(path.clone()));
         let text = edit_text(&self.text, &edits).ok_or_else(|| shape("a change cannot be written back"))?;
         let sent = Reply::read_with(self.api, text.as_bytes(), self.unknown)?.sent_items();
         Ok(JudgedReply { body: text.into_bytes(), sent })
@@ -207,8 +205,8 @@ impl Reply {
         let is_clients = |event: &&Event| event.kind == Kind::ToolCall && event.more.get(EXECUTED_BY).is_none();
         let mut calls = self.events.iter().filter(is_clients).peekable();
         calls.peek()?;
-        let is_denied =
-            |event: &Event| event.id.as_ref().is_some_and(|id| denials.iter().any(|(denied, _)| denied == id));
+        let denied: HashSet<&Text> = denials.iter().map(|(id, _)| id).collect();
+        let is_denied = |event: &Event| event.id.as_ref().is_some_and(|id| denied.contains(id));
         if self.choices != 1 || !calls.all(is_denied) {
             return None;
         }

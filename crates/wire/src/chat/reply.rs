@@ -1,5 +1,7 @@
 //! Whole replies of Chat Completions.
 
+use std::collections::{HashMap, HashSet};
+
 use lictor_decode::piece;
 use lictor_json::{self as json, Json, JsonEdit, JsonPath, edit_text, join_path, json_path};
 
@@ -87,7 +89,14 @@ fn edit_choice(reply: &RuledReply<'_>, choice: usize, own: &[&RuledSegment<'_>])
         edits.extend(text_edits);
         return Ok(edits);
     }
-    let is_denied = |path: &JsonPath| own.iter().any(|ruled| ruled.segment.at == *path && ruled.ruling.is_denial());
+    let (mut by_path, mut denied) = (HashMap::new(), HashSet::new());
+    for ruled in own {
+        by_path.entry(&ruled.segment.at).or_insert(*ruled);
+        if ruled.ruling.is_denial() {
+            denied.insert(&ruled.segment.at);
+        }
+    }
+    let is_denied = |path: &JsonPath| denied.contains(path);
     let calls_at = join_path(&message_at, ["tool_calls".into()]);
     edits.retain(|(path, _)| !path.starts_with(&calls_at));
     let calls = reply.body.find(&calls_at).and_then(Json::as_array).unwrap_or_default();
@@ -95,7 +104,7 @@ fn edit_choice(reply: &RuledReply<'_>, choice: usize, own: &[&RuledSegment<'_>])
     for (place, call) in calls.iter().enumerate() {
         let here = join_path(&calls_at, [place.into()]);
         if !is_denied(&here) {
-            kept.push(write_call(call, &here, own.iter().find(|ruled| ruled.segment.at == here).copied())?);
+            kept.push(write_call(call, &here, by_path.get(&here).copied())?);
         }
     }
     let function_at = join_path(&message_at, ["function_call".into()]);
