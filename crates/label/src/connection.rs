@@ -1,9 +1,11 @@
 //! Connections to labelers over HTTP: timeouts, retries, concurrency, limits.
 //!
 //! A request is sent again after 429, 5xx and broken connections, after the time that `Retry-After` names or a growing
-//! pause, as long as the time of the whole inquiry lasts. Redirects are not followed: text that must be labeled goes to
+//! pause, as long as the time of the whole inquiry lasts. Where events wait for the answers, a circuit breaker ends the
+//! waiting for a server that does not answer. Redirects are not followed: text that must be labeled goes to
 //! the configured server only. Proxies of the environment are ignored. The certificates of servers are verified.
 
+mod breaker;
 mod client;
 mod options;
 mod slots;
@@ -13,9 +15,10 @@ use std::time::Duration;
 
 use lictor_json::Json;
 
+use self::breaker::Breaker;
 use self::client::{HttpClient, HttpReply};
 use crate::budget::Allowance;
-use crate::clock::Deadline;
+use crate::clock::{Deadline, now};
 use crate::meter::{LabelCounters, LabelFailure};
 
 pub use self::options::{ConnectionOptions, LabelerError};
@@ -35,6 +38,8 @@ pub(crate) struct Connection {
     retries: u32,
     timeout: Duration,
     counters: Arc<LabelCounters>,
+    /// None if every call waits for the server.
+    breaker: Option<Breaker>,
 }
 
 /// Why a call has no reply, with the start of what the server said.
@@ -60,6 +65,7 @@ impl Connection {
             retries: options.retries,
             timeout: options.timeout,
             counters: Arc::default(),
+            breaker: options.breaks_circuit.then(Breaker::default),
         })
     }
 
@@ -73,8 +79,30 @@ impl Connection {
     }
 
     /// Posts a JSON value, and returns the body of the reply. `answer_tokens` estimates the tokens of the reply, and
-    /// `count` reads from a body how many tokens were used.
+    /// `count` reads from a body how many tokens were used. It fails at once while the circuit is open.
     pub(crate) fn post(
+        &self,
+        body: &Json,
+        answer_tokens: u64,
+        deadline: Deadline,
+        allowance: &Allowance<'_>,
+        count: fn(&[u8]) -> Option<u64>,
+    ) -> Result<Vec<u8>, CallFailure> {
+        let Some(breaker) = &self.breaker else {
+            return self.post_and_retry(body, answer_tokens, deadline, allowance, count);
+        };
+        if !breaker.admit(now()) {
+            return Err(LabelFailure::CircuitOpen.into());
+        }
+        let reply = self.post_and_retry(body, answer_tokens, deadline, allowance, count);
+        let is_silent = reply.as_ref().is_err_and(|failure| {
+            matches!(failure.reason, LabelFailure::Timeout | LabelFailure::Unreachable | LabelFailure::ServerError)
+        });
+        self.counters.set_circuit_open(breaker.note(!is_silent, now()));
+        reply
+    }
+
+    fn post_and_retry(
         &self,
         body: &Json,
         answer_tokens: u64,

@@ -1,7 +1,7 @@
 //! What labelers do, counted: questions, requests, failures by reason, tokens.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use lictor_event::{Answer, AnswerValue};
 
@@ -27,10 +27,12 @@ pub enum LabelFailure {
     OverBudget,
     /// The system gave no random numbers, without which no request is safe.
     NoRandomness,
+    /// The server did not answer before, so it is not asked for a while.
+    CircuitOpen,
 }
 
 impl LabelFailure {
-    const ALL: [LabelFailure; 9] = [
+    const ALL: [LabelFailure; 10] = [
         LabelFailure::Timeout,
         LabelFailure::Unreachable,
         LabelFailure::RateLimited,
@@ -40,6 +42,7 @@ impl LabelFailure {
         LabelFailure::TooLarge,
         LabelFailure::OverBudget,
         LabelFailure::NoRandomness,
+        LabelFailure::CircuitOpen,
     ];
 
     /// Returns its name, as counters show it.
@@ -54,6 +57,7 @@ impl LabelFailure {
             LabelFailure::TooLarge => "too_large",
             LabelFailure::OverBudget => "over_budget",
             LabelFailure::NoRandomness => "no_randomness",
+            LabelFailure::CircuitOpen => "circuit_open",
         }
     }
 }
@@ -82,6 +86,7 @@ pub struct LabelCounters {
     unread_replies: AtomicU64,
     unclear: AtomicU64,
     store_errors: AtomicU64,
+    is_circuit_open: AtomicBool,
     failed: [AtomicU64; LabelFailure::ALL.len()],
 }
 
@@ -107,6 +112,8 @@ pub struct LabelCounts {
     pub unclear: u64,
     /// Answers that the store of the cache could not read or write.
     pub store_errors: u64,
+    /// Whether the server is not asked at the moment, because it did not answer before.
+    pub is_circuit_open: bool,
     failed: [u64; LabelFailure::ALL.len()],
 }
 
@@ -136,6 +143,7 @@ impl LabelCounters {
             unread_replies: read(&self.unread_replies),
             unclear: read(&self.unclear),
             store_errors: read(&self.store_errors),
+            is_circuit_open: self.is_circuit_open.load(Ordering::Relaxed),
             failed: std::array::from_fn(|place| read(&self.failed[place])),
         }
     }
@@ -168,6 +176,10 @@ impl LabelCounters {
     pub(crate) fn count_unclear(&self, answers: &[Answer]) {
         let unclear = answers.iter().filter(|answer| answer.says == AnswerValue::Unclear).count();
         self.unclear.fetch_add(unclear as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_circuit_open(&self, is_open: bool) {
+        self.is_circuit_open.store(is_open, Ordering::Relaxed);
     }
 
     pub(crate) fn count_store_error(&self) {

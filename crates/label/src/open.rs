@@ -43,7 +43,8 @@ impl OpenOptions {
         OpenOptions { store: Some(store), ..self }
     }
 
-    /// Sets that events are asked about as they happen, so that drift is watched for.
+    /// Sets that events are asked about as they happen: drift is watched for, and a server that does not answer is not
+    /// asked for a while.
     #[must_use]
     pub fn live(self) -> OpenOptions {
         OpenOptions { is_live: true, ..self }
@@ -150,7 +151,7 @@ fn open_labeler(
     let name = definition.name.as_str();
     let folder = Path::new(&*definition.place.file).parent().unwrap_or(Path::new(""));
     let connection = |url: &str, key: Option<&str>| {
-        let mut connection = ConnectionOptions::new(url);
+        let mut connection = ConnectionOptions::new(url).breaks_circuit(options.is_live);
         if let Some(timeout) = definition.timeout {
             connection = connection.timeout(duration(timeout));
         }

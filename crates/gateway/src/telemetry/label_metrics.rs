@@ -32,6 +32,10 @@ pub(crate) fn write_label_metrics(drift: &[TenantDrift<'_>], counts: &[(Text, La
     write_rows("label_drift", "gauge", help, rows.collect());
     let requests = counts.iter().map(|(name, it)| (format!("labeler=\"{}\"", escape(name)), it.requests));
     write_rows("label_requests_total", "counter", "Requests to labelers, retries included.", requests.collect());
+    let circuits =
+        counts.iter().map(|(name, it)| (format!("labeler=\"{}\"", escape(name)), u64::from(it.is_circuit_open)));
+    let help = "Whether a labeler is not asked at the moment, because it did not answer before.";
+    write_rows("label_circuit_open", "gauge", help, circuits.collect());
     let unanswered = counts.iter().flat_map(|(name, it)| {
         let failures = it.failures().map(|(why, count)| (why.name(), count));
         let unclear = [("unclear", it.unclear)].into_iter().filter(|(_, count)| *count > 0);
@@ -56,6 +60,7 @@ mod tests {
             "lictor_label_drift{tenant=\"acme\",labeler=\"small\",fact=\"threatens\"} 1",
             "lictor_label_drift{tenant=\"acme\",labeler=\"small\",fact=\"angry\"} 0",
             "lictor_label_requests_total{labeler=\"small\"} 0",
+            "lictor_label_circuit_open{labeler=\"small\"} 0",
         ] {
             assert!(text.lines().any(|it| it == line), "{line}: {text}");
         }

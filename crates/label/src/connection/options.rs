@@ -24,6 +24,8 @@ pub struct ConnectionOptions {
     pub proxy: Option<String>,
     /// A file of certificates in PEM that replaces those of the system, for servers with a private authority.
     pub root_certificates: Option<PathBuf>,
+    /// Whether a server that does not answer is not asked for a while, for callers that cannot wait each time.
+    pub breaks_circuit: bool,
 }
 
 impl ConnectionOptions {
@@ -38,6 +40,7 @@ impl ConnectionOptions {
             max_reply: 1 << 20,
             proxy: None,
             root_certificates: None,
+            breaks_circuit: false,
         }
     }
 
@@ -80,6 +83,13 @@ impl ConnectionOptions {
     #[must_use]
     pub fn proxy(mut self, url: impl Into<String>) -> ConnectionOptions {
         self.proxy = Some(url.into());
+        self
+    }
+
+    /// Sets whether a server that does not answer is not asked for a while.
+    #[must_use]
+    pub fn breaks_circuit(mut self, breaks: bool) -> ConnectionOptions {
+        self.breaks_circuit = breaks;
         self
     }
 

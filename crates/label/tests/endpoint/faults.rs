@@ -55,6 +55,21 @@ fn broken_connection_is_failed_after_retry() {
 }
 
 #[test]
+fn circuit_opens_after_three_silent_calls() {
+    let closes = ScriptedServer::start(|_, _| Turn::Close(String::new()));
+    let labeler = labeler(connection(&closes).timeout(LONG).retries(0).breaks_circuit(true));
+    for _ in 0..3 {
+        assert_eq!(ask(&labeler, THREAT).why.as_deref(), Some("unreachable"));
+    }
+    assert!(labeler.counts().is_circuit_open);
+    for _ in 0..5 {
+        assert_eq!(ask(&labeler, THREAT).why.as_deref(), Some("circuit_open"));
+    }
+    assert_eq!(closes.requests().len(), 3, "the server is left alone");
+    assert_eq!(labeler.counts().failed(LabelFailure::CircuitOpen), 5);
+}
+
+#[test]
 fn rate_limit_is_retried_after_pause() {
     let server = ScriptedServer::start(|number, request| match number {
         0 | 1 => Turn::Reply(429, "retry-after: 0\r\n", String::new()),
