@@ -272,6 +272,11 @@ impl FactFinder {
     }
 }
 
+/// Whether a category is special (GDPR Art. 9).
+pub(crate) fn is_special(category: &str) -> bool {
+    SPECIAL.contains(&category)
+}
+
 /// Recognises categories and persons in an event that does not name them itself.
 pub(crate) fn recognise(plan: &Plan, event: &Event, found: &mut PersonalData) {
     found.categories.clear();
@@ -329,7 +334,7 @@ fn data(plan: &Plan, event: &Event, about: Annotations<'_>, values: &mut Values,
             declared.any(|purpose| purpose.necessary.contains(category))
         };
         labels.add(wants.necessary.filter(|_| is_necessary()), &value);
-        labels.add(wants.special.filter(|_| SPECIAL.contains(&category.as_str())), &value);
+        labels.add(wants.special.filter(|_| is_special(category)), &value);
     }
     if let Some(discloses) = wants.discloses.filter(|_| is_made_by_agent(&event.kind)) {
         for subject in about.subjects {

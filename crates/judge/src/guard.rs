@@ -418,7 +418,7 @@ impl Decider {
     /// blocked.
     fn redacted(&mut self, guarded: &mut GuardedSession, context: DecideContext<'_>, decision: &mut Decision) {
         let offence = redact::Offence::of(&decision.objections);
-        let (rewritten, redactions) = offence.redact(&self.judge.prepared().plan.recogniser, &decision.event);
+        let (rewritten, redactions) = offence.redact(self.judge.prepared(), &decision.event);
         if redactions.is_empty() {
             decision.action = Action::Block;
             return;

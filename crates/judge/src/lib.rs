@@ -32,6 +32,7 @@ mod saved;
 pub mod session;
 mod shared_history;
 mod state;
+mod text_mask;
 mod trail;
 
 pub use bulk::Follower;

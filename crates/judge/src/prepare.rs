@@ -10,6 +10,7 @@ use super::prepared::{PreparedPolicy, PropertyFormula};
 use crate::facts::{Plan, collect_names};
 use crate::identity::Identity;
 use crate::risk::RiskGroup;
+use crate::text_mask::MaskedTexts;
 use lictor_json::Text;
 use lictor_policy::{History, Policy, Problem, Property};
 
@@ -84,6 +85,7 @@ pub(super) fn prepare(
         asked,
         called_by: find_callers(policy),
         scope: OnceLock::new(),
+        masked: MaskedTexts::default(),
     };
     Ok((prepared, groups, risks))
 }

@@ -8,6 +8,7 @@ use lictor_logic::{After, Arena, Binary, Formula, Interval, MonitorId, Node, Pro
 use crate::PolicyScope;
 use crate::facts::{NameId, Plan, collect_names};
 use crate::identity::Identity;
+use crate::text_mask::MaskedTexts;
 use lictor_json::Text;
 use lictor_policy::{Policy, Property, Steering, Suppression};
 
@@ -33,6 +34,8 @@ pub(crate) struct PreparedPolicy {
     pub(crate) called_by: BTreeMap<Text, Vec<Text>>,
     /// What it looks for and follows, once somebody asks.
     pub(crate) scope: OnceLock<PolicyScope>,
+    /// Long texts that were masked before their events are judged.
+    pub(crate) masked: MaskedTexts,
 }
 
 /// The formula of a property.

@@ -99,7 +99,7 @@ impl Guard {
 
     /// Whether no property objects to an event without its violating parts.
     fn is_mended(&mut self, event: &Event, offence: &redact::Offence) -> bool {
-        let (mended, _) = offence.redact(&self.decider.judge.prepared().plan.recogniser, event);
+        let (mended, _) = offence.redact(self.decider.judge.prepared(), event);
         strongest(&self.propose(&mended)) < Response::Redact
     }
 

@@ -7,22 +7,21 @@ use lictor_logic::{Fact, Value};
 
 use crate::decision::{Cause, Objection, Redaction};
 use crate::facts::person;
+use crate::prepared::PreparedPolicy;
+use crate::text_mask::{MaskScope, MaskedTexts};
 use lictor_event::{Arguments, Event, MASK};
 use lictor_json::{Json, Object, Text};
 use lictor_policy::Response;
-use lictor_recognise::{PersonalData, Recogniser, SecretSpan, find_secrets};
+use lictor_recognise::{PersonalData, Recogniser};
 
 /// What must be removed from an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Offence {
-    categories: BTreeSet<Text>,
+    scope: MaskScope,
     /// Those of the categories that are not necessary for the purposes of the event: a member that such a one names is left
     /// out. Without any other a call would mean something else: no filter is every record.
     unnecessary: BTreeSet<Text>,
-    persons: BTreeSet<Text>,
     arguments: BTreeSet<Text>,
-    /// The kinds of secrets.
-    secrets: BTreeSet<Text>,
 }
 
 impl Offence {
@@ -37,13 +36,13 @@ impl Offence {
                 let Some(Value::Text(first)) = fact.values.first() else { continue };
                 match &*fact.name {
                     "carries" | "special" => {
-                        offence.categories.insert(Text::new(first));
+                        offence.scope.categories.insert(Text::new(first));
                         if asks_for_necessity {
                             offence.unnecessary.insert(Text::new(first));
                         }
                     }
-                    "carries_secret" => drop(offence.secrets.insert(Text::new(first))),
-                    "discloses" => drop(offence.persons.insert(Text::new(first))),
+                    "carries_secret" => drop(offence.scope.secrets.insert(Text::new(first))),
+                    "discloses" => drop(offence.scope.persons.insert(Text::new(first))),
                     "argument" | "argument_from" => drop(offence.arguments.insert(Text::new(first))),
                     _ => {}
                 }
@@ -53,9 +52,10 @@ impl Offence {
     }
 
     /// Returns the event without the violating parts, and those parts. If none are found, the event is unchanged.
-    pub(super) fn redact(&self, recogniser: &Recogniser, event: &Event) -> (Event, Vec<Redaction>) {
+    pub(super) fn redact(&self, prepared: &PreparedPolicy, event: &Event) -> (Event, Vec<Redaction>) {
         let mut event = event.clone();
-        let mut walk = Walk { offence: self, recogniser, path: Vec::new(), done: Vec::new() };
+        let (recogniser, masked) = (&prepared.plan.recogniser, &prepared.masked);
+        let mut walk = Walk { offence: self, recogniser, masked, path: Vec::new(), done: Vec::new() };
         if let Some(text) = &event.text {
             event.text = Some(walk.at("text", |walk| walk.text(text)).unwrap_or_else(|| text.clone()));
         }
@@ -85,41 +85,16 @@ impl Offence {
 
     /// Returns the ranges of a text that must be removed and why, in order.
     pub(super) fn places(&self, recogniser: &Recogniser, text: &str) -> Vec<(Range<usize>, Text)> {
-        let mut places: Vec<(Range<usize>, Text)> = Vec::new();
-        for span in recogniser.spans(text) {
-            let whose = span.subject.as_ref().filter(|subject| self.persons.contains(*subject));
-            if self.categories.contains(&span.category) {
-                places.push((span.range, span.category));
-            } else if let Some(person) = whose {
-                places.push((span.range, person.clone()));
-            }
-        }
-        for person in &self.persons {
-            let lower = text.to_lowercase();
-            // If lower case changes lengths, the ranges would be wrong.
-            if lower.len() == text.len() {
-                let found = lower.match_indices(person.as_str()).map(|(place, found)| place..place + found.len());
-                places.extend(found.map(|range| (range, person.clone())));
-            }
-        }
-        places.extend(self.find_secrets(text).map(|secret| (secret.range, Text::from(secret.kind.name()))));
-        places.sort_by_key(|(range, _)| (range.start, range.end));
-        places
-    }
-
-    /// Returns the secrets of a text that must be removed.
-    fn find_secrets(&self, text: &str) -> impl Iterator<Item = SecretSpan> {
-        let secrets = if self.secrets.is_empty() { Vec::new() } else { find_secrets(text) };
-        secrets.into_iter().filter(|secret| self.secrets.contains(secret.kind.name()))
+        self.scope.find_places(recogniser, text)
     }
 
     /// Returns where the name of a person begins that a text ends within; the length of the text if there is none.
     pub(super) fn find_begun_person(&self, text: &str) -> usize {
         let is_begun = |place: &usize| {
             let rest = text[*place..].to_lowercase();
-            self.persons.iter().any(|person| person.len() > rest.len() && person.starts_with(rest.as_str()))
+            self.scope.persons.iter().any(|person| person.len() > rest.len() && person.starts_with(rest.as_str()))
         };
-        let longest = self.persons.iter().map(Text::len).max().unwrap_or(0);
+        let longest = self.scope.persons.iter().map(Text::len).max().unwrap_or(0);
         let places = (text.len().saturating_sub(longest)..text.len()).filter(|place| text.is_char_boundary(*place));
         places.into_iter().find(is_begun).unwrap_or(text.len())
     }
@@ -138,6 +113,7 @@ enum Removal {
 struct Walk<'a> {
     offence: &'a Offence,
     recogniser: &'a Recogniser,
+    masked: &'a MaskedTexts,
     path: Vec<Text>,
     done: Vec<Redaction>,
 }
@@ -217,38 +193,26 @@ impl Walk<'_> {
         let mut found = PersonalData::default();
         self.recogniser.value(&Json::Object(alone), &mut found);
         let removal = if self.offence.unnecessary.contains(category) { Removal::LeaveOut } else { Removal::Mask };
-        let is_found = self.offence.categories.contains(category) && found.categories.contains(category);
+        let is_found = self.offence.scope.categories.contains(category) && found.categories.contains(category);
         is_found.then(|| (category.clone(), removal))
     }
 
     /// Returns the kind of the secret that a member is because of its key. If the secret is only a part of the value, that
     /// part is masked.
     fn find_named_secret(&self, alone: &Object, value: &Json) -> Option<Text> {
-        let text = value.as_str().filter(|_| !self.offence.secrets.is_empty())?;
-        if self.offence.find_secrets(text).next().is_some() {
+        let text = value.as_str().filter(|_| !self.offence.scope.secrets.is_empty())?;
+        if self.offence.scope.find_secrets(text).next().is_some() {
             return None;
         }
         let written = Json::Object(alone.clone()).to_string();
-        self.offence.find_secrets(&written).next().map(|secret| secret.kind.name().into())
+        self.offence.scope.find_secrets(&written).next().map(|secret| secret.kind.name().into())
     }
 
     /// Returns the text with its violating parts masked; `None` if there are none.
     fn text(&mut self, text: &Text) -> Option<Text> {
-        let masks = self.offence.places(self.recogniser, text);
-        if masks.is_empty() {
-            return None;
-        }
-        let (mut masked, mut end) = (String::new(), 0);
-        for (range, what) in masks {
-            self.note(&what);
-            if range.start >= end {
-                masked.push_str(text.get(end..range.start).unwrap_or_default());
-                masked.push_str(MASK);
-            }
-            end = end.max(range.end);
-        }
-        masked.push_str(text.get(end..).unwrap_or_default());
-        Some(masked.into())
+        let masked = self.masked.mask(self.recogniser, &self.offence.scope, text);
+        masked.reasons.iter().for_each(|reason| self.note(reason));
+        masked.text
     }
 }
 
