@@ -20,6 +20,9 @@ use crate::step::{
     DecideQuestion, ExchangeCounts, ExchangeEnd, ExchangeFailure, ExchangeOptions, ExchangeStep, StepResult,
 };
 
+/// The code of a stream that needs more memory than it may be buffered in.
+const HELD_TOO_MUCH: &str = "stream.too_large";
+
 /// A request to a model and its reply: takes results of steps, and returns the next step.
 pub struct Exchange {
     life: Pin<Box<dyn Future<Output = ExchangeEnd> + Send>>,
@@ -330,6 +333,9 @@ impl Life {
 
     /// Records that input cannot be read, and returns the reason to stop.
     pub(crate) async fn refuse_input(&self, status: u16, refused: WireRefusal, bytes: Bytes) -> Result<Stop, Stop> {
+        if refused.code == HELD_TOO_MUCH {
+            self.count(|counts| counts.held.refused += 1);
+        }
         self.record_refusal(refused.code, bytes).await?;
         Ok(Stop::Fail(ExchangeFailure::refused(status, refused.code, refused.message)))
     }

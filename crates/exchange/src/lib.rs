@@ -36,6 +36,7 @@
 //! the same steps.
 
 mod approval;
+mod bounds;
 mod continuations;
 mod exchange;
 mod guide;
@@ -56,6 +57,7 @@ mod stream;
 mod texts;
 
 pub use approval::{ApprovalRequest, Grant, call_hash};
+pub use bounds::{BoundCount, count_text_bytes};
 pub use continuations::Continuations;
 pub use exchange::Exchange;
 pub use hourly_calls::HourlyCalls;

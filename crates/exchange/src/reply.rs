@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use lictor_event::{Event, Kind};
 use lictor_json::Text;
+use lictor_judge::guard::Action;
 use lictor_wire::{JudgedReply, Reply, Ruling, SentItem};
 
 use crate::exchange::{Life, Stop};
@@ -117,6 +118,9 @@ impl Life {
         if self.options.reads_texts && reply.has_split_word() {
             return Err(self.refuse_split_word(bytes).await?);
         }
+        if let Some(refused) = self.check_reply(reply.events()) {
+            return Err(self.refuse_input(502, refused, Bytes::new()).await?);
+        }
         let forwarded = match reply.settle(&[]) {
             Ok(forwarded) => forwarded,
             Err(refused) => return Err(self.refuse_input(502, refused, bytes).await?),
@@ -177,9 +181,13 @@ impl Life {
             {
                 break None;
             }
-            let next = Arc::new(memory.after_reply(before, sent));
-            if let Some(decided) = self.decide_atomic(numbered.clone(), false, Some(next)).await? {
-                break Some(decided);
+            let mut last = numbered.clone();
+            let mut decisions = self.decide_ahead(&mut last, false).await?;
+            let is_forwarded = decisions.iter().all(|decision| decision.action == Action::Forward);
+            let next = is_forwarded.then(|| Arc::new(memory.after_reply(before, sent)));
+            if let Some((decided, is_next)) = self.decide_atomic(last, false, next).await? {
+                decisions.extend(decided);
+                break Some((decisions, is_next));
             }
         };
         let mut rulings = Vec::with_capacity(events.len());

@@ -13,6 +13,7 @@ use lictor_wire::{SessionHints, UnknownFields};
 use serde_json::{Map, Value, json};
 
 use crate::approval::ApprovalRequest;
+use crate::bounds::BoundCount;
 use crate::memory::SessionMemory;
 
 /// The settings of an exchange.
@@ -32,6 +33,10 @@ pub struct ExchangeOptions {
     pub held: usize,
     /// How many items of a session are remembered.
     pub items: usize,
+    /// How many bytes of text one event may have to be judged. By default there is no bound.
+    pub text: usize,
+    /// How many calls a reply may have. By default there is no bound.
+    pub calls: usize,
     /// What happens to fields of replies that Lictor does not know.
     pub unknown_fields: UnknownFields,
     /// How often the model is asked again after all its calls were denied, so that the agent gets a reply it can go on
@@ -57,6 +62,8 @@ impl Default for ExchangeOptions {
             hold_back: 0,
             held: 16 << 20,
             items: 20_000,
+            text: usize::MAX,
+            calls: usize::MAX,
             unknown_fields: UnknownFields::default(),
             corrections: 2,
             session_corrections: 20,
@@ -337,4 +344,12 @@ pub struct ExchangeCounts {
     pub tools_removed: u64,
     /// Tools, and values of arguments, that the model was told not to use.
     pub tools_named: u64,
+    /// The bound on the text of an event.
+    pub text: BoundCount,
+    /// The bound on the calls of a reply.
+    pub calls: BoundCount,
+    /// The bound on the items of a session.
+    pub items: BoundCount,
+    /// The bound on the bytes of a stream that are buffered.
+    pub held: BoundCount,
 }

@@ -23,6 +23,8 @@ pub(crate) struct StreamState {
     pub(crate) actions: VecDeque<StreamAction>,
     /// How many events were ruled on.
     ruled: usize,
+    /// How many calls it has so far.
+    calls: usize,
     /// The calls that were denied, and the texts that are sent instead.
     denied: Vec<(String, String)>,
     /// Whether an incomplete event was judged.
@@ -230,6 +232,7 @@ impl Life {
             stream: Stream::new(self.api, limits),
             actions: VecDeque::new(),
             ruled: 0,
+            calls: 0,
             denied: Vec::new(),
             was_torn: false,
             withheld: BTreeMap::new(),
@@ -284,6 +287,10 @@ impl Life {
                     continue;
                 }
                 StreamAction::Judge(event) => {
+                    state.calls += usize::from(event.kind == Kind::ToolCall);
+                    if let Some(refused) = self.check_reply_event(&event, state.calls).filter(|_| !state.is_gone) {
+                        return Err(self.refuse_input(502, refused, Bytes::new()).await?);
+                    }
                     state.was_torn |= event.more.get("truncated").is_some();
                     let (mut ruling, is_waiting) = self.rule(&event, state.ruled).await?;
                     if let Some(opening) = &mut state.opening {

@@ -11,6 +11,9 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc;
 
+use crate::bytes_in_flight::HeldBytes;
+use crate::telemetry::Outcome;
+
 /// An answer's body.
 pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, AnswerCut>;
 
@@ -145,11 +148,16 @@ impl Body for Flow {
     }
 }
 
+/// The code of an answer while the gateway has as much in flight as it may have.
+pub(crate) const BUSY: &str = "gateway.busy";
+
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyError {
     /// It is over the limit.
     TooLarge,
+    /// All bodies in flight together are over the limit.
+    Busy,
     /// Timeout: no bytes came for too long.
     TooSlow,
     /// It ended early, or its framing was invalid.
@@ -165,10 +173,16 @@ pub(crate) enum BodyError {
 }
 
 impl BodyError {
+    /// Returns how the exchange ends because of it.
+    pub(crate) fn outcome(self) -> Outcome {
+        if self == BodyError::Busy { Outcome::Busy } else { Outcome::Refused }
+    }
+
     /// Returns the status, the code for programs and the message for people.
     pub(crate) fn response(self) -> (u16, &'static str, &'static str) {
         match self {
             BodyError::TooLarge => (413, "body.too_large", "request body is over the limit"),
+            BodyError::Busy => (503, BUSY, "too many bytes in flight (limit `bytes_in_flight`); retry later"),
             BodyError::TooSlow => (408, "body.too_slow", "request timeout: the body did not arrive in time"),
             BodyError::BrokenOff => (400, "body.broken_off", "request body ended early"),
             BodyError::Type => (415, "body.type", "unsupported Content-Type; use application/json"),
@@ -180,8 +194,13 @@ impl BodyError {
 }
 
 /// Reads a whole body of at most `most` bytes, with a timeout between two pieces. Returns the bytes that were read,
-/// even after an error.
-pub(crate) async fn read<B>(mut body: B, most: usize, idle: Duration) -> (Bytes, Result<(), BodyError>)
+/// even after an error. `held` counts them.
+pub(crate) async fn read<B>(
+    mut body: B,
+    most: usize,
+    idle: Duration,
+    held: &HeldBytes,
+) -> (Bytes, Result<(), BodyError>)
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -201,6 +220,9 @@ where
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > most {
             return (bytes.freeze(), Err(BodyError::TooLarge));
+        }
+        if held.add(data.len()).is_err() {
+            return (bytes.freeze(), Err(BodyError::Busy));
         }
         bytes.extend_from_slice(&data);
     }

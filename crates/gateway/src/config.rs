@@ -63,6 +63,12 @@ pub struct GatewayLimits {
     pub sessions: usize,
     /// Items of a session that are remembered by their hashes.
     pub items: usize,
+    /// Bytes of text of one event that is judged. Media does not count.
+    pub text: usize,
+    /// Calls of one reply.
+    pub calls: usize,
+    /// Bytes of all bodies in flight together; more are answered with 503.
+    pub bytes_in_flight: usize,
     /// Bytes of a stream that are buffered until they are decided on.
     pub held: usize,
     /// Bytes at the end of streamed text that are held back, since a chunk may end within a word.
@@ -100,6 +106,9 @@ impl Default for GatewayLimits {
             exchanges: 4096,
             sessions: 100_000,
             items: 20_000,
+            text: 1 << 20,
+            calls: 256,
+            bytes_in_flight: 512 << 20,
             held: 16 << 20,
             hold_back: 256,
             corrections: 2,

@@ -109,7 +109,8 @@ async fn guarded(
     query: Option<&str>,
     body: Incoming,
 ) -> Result<Response<AnswerBody>, ErrorResponse> {
-    let (bytes, read) = body::read(body, MAX_CONTROL_BODY_BYTES, gateway.config.limits.body_idle).await;
+    let (bytes, read) =
+        body::read(body, MAX_CONTROL_BODY_BYTES, gateway.config.limits.body_idle, &gateway.bytes.hold()).await;
     read.map_err(|unread| ErrorResponse::from(unread.response()))?;
     match (method.as_str(), path) {
         ("POST", "consents") => declared::consent(gateway, &object(&bytes)?).await,

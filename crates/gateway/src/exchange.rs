@@ -26,15 +26,17 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::account::Account;
-use crate::body::{self, AnswerBody, Pieces};
+use crate::body::{self, AnswerBody, BUSY, BodyError, Pieces};
+use crate::bytes_in_flight::HeldBytes;
 use crate::error_response::{
     EXCHANGE_HEADER, EXTRA_CALLS_HEADER, EXTRA_TOKENS_HEADER, ErrorResponse, SESSION_NAME_HEADER,
 };
 use crate::gateway::Gateway;
 use crate::identity::Caller;
-use crate::telemetry::Outcome;
+use crate::telemetry::{Bound, Outcome};
 use crate::unavailable::Unavailable;
 use crate::upstream::{self, NoAnswer};
+use crate::work::Flow;
 use destination::{Destination, find_destination, find_judged_end, is_forwarded, is_plain, resembles_judged, route};
 use task::ExchangeTask;
 
@@ -53,6 +55,10 @@ pub(crate) struct HttpExchange {
     pieces: Option<Pieces>,
     /// Whether the body is forwarded as it came, compressed or not.
     is_body_raw: bool,
+    /// The bytes of its bodies.
+    held: Arc<HeldBytes>,
+    /// Whose turn it takes with long work.
+    flow: Flow,
 }
 
 /// Why an exchange ends early.
@@ -83,14 +89,16 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         // The request is not read, and gets no record: an overloaded gateway must not do more work.
         gateway.metrics.exchange(route(&head).label(), Outcome::Busy);
         let message = format!("too many requests in flight (limit {})", gateway.config.limits.exchanges);
-        let response = ErrorResponse::new(503, "gateway.busy", message);
+        let response = ErrorResponse::new(503, BUSY, message);
         let tenant = Caller::of(&head.headers, &gateway.config.tenants).tenant;
+        gateway.metrics.bound(&tenant, Bound::Exchanges, 1, gateway.config.limits.exchanges as u64 + 1);
         gateway.metrics.error_response(&tenant, &response.code);
         return response.response(route(&head).api());
     };
     let (client, answer) = oneshot::channel();
     let caller = gateway.namer.caller(&head.headers, &gateway.config.tenants);
     account.belongs_to(&caller.tenant, None);
+    let flow = caller.flow(&head.headers, &account.id);
     let exchange = HttpExchange {
         gateway: Arc::clone(gateway),
         account: Arc::clone(&account),
@@ -99,6 +107,8 @@ pub(crate) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
         client,
         pieces: None,
         is_body_raw: false,
+        held: Arc::new(gateway.bytes.hold()),
+        flow,
     };
     let (api, version) = (route(&exchange.head).api(), exchange.head.version);
     let shared = Arc::clone(gateway);
@@ -259,9 +269,11 @@ impl HttpExchange {
     /// Forwards a request that has nothing to judge.
     async fn proxy_unjudged(&mut self, body: Incoming) -> Result<(), Stop> {
         let limits = self.gateway.config.limits;
-        let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
-        self.account.received(&bytes);
-        read.map_err(|unread| Stop::Tell(Outcome::Refused, unread.response().into()))?;
+        let (bytes, read) = body::read(body, limits.body, limits.body_idle, &self.held).await;
+        let (account, received) = (Arc::clone(&self.account), bytes.clone());
+        self.run_long(bytes.len(), move || account.received(&received)).await;
+        self.note_body(bytes.len(), read.err());
+        read.map_err(|unread| Stop::Tell(unread.outcome(), unread.response().into()))?;
         // A service that reads the body of a GET would read a text that was not judged.
         let reads_nothing = matches!(self.head.method, Method::GET | Method::HEAD);
         if reads_nothing && !bytes.is_empty() && !self.gateway.config.shadow {
@@ -273,9 +285,13 @@ impl HttpExchange {
         self.is_body_raw = true;
         let response = self.ask_upstream(bytes).await?;
         let (head, body) = response.into_parts();
-        let (bytes, read) = body::read(body, limits.body, limits.answer).await;
+        let (bytes, read) = body::read(body, limits.body, limits.answer, &self.held).await;
         self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.note_body(bytes.len(), read.err());
+        if let Err(unread @ BodyError::Busy) = read {
+            return Err(Stop::Tell(unread.outcome(), unread.response().into()));
+        }
         if read.is_err() {
             let response = ErrorResponse::new(
                 502,
@@ -285,7 +301,7 @@ impl HttpExchange {
             return Err(Stop::Tell(Outcome::Truncated, response));
         }
         let ended = if head.status.is_success() { Outcome::Done } else { Outcome::UpstreamError };
-        self.send_unchanged(head.status, &head.headers, bytes)?;
+        self.send_unchanged(head.status, &head.headers, bytes).await?;
         self.account.ends(ended, None);
         Ok(())
     }
@@ -337,6 +353,17 @@ impl HttpExchange {
         Ok(response)
     }
 
+    /// Notes the size of a body for the bounds that it counts against, and whether one of them refused it.
+    fn note_body(&self, bytes: usize, refused: Option<BodyError>) {
+        let (metrics, tenant) = (&self.gateway.metrics, &self.caller.tenant);
+        let body = u64::from(refused == Some(BodyError::TooLarge));
+        // Of a body over the limit only so much was read.
+        let size = if body > 0 { self.gateway.config.limits.body + 1 } else { bytes };
+        metrics.bound(tenant, Bound::Body, body, size as u64);
+        let busy = u64::from(refused == Some(BodyError::Busy));
+        metrics.bound(tenant, Bound::BytesInFlight, busy, self.gateway.bytes.used() as u64);
+    }
+
     /// Counts how long the upstream took for its whole reply.
     fn end_upstream(&self) {
         self.account.ends_upstream().into_iter().for_each(|time| self.gateway.metrics.upstream_time.add(time));
@@ -375,15 +402,21 @@ impl HttpExchange {
     }
 
     /// Sends the client a whole answer that was decompressed.
-    fn send_body(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
+    async fn send_body(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
         let mut headers = headers.clone();
         headers.remove("content-encoding");
-        self.send_unchanged(status, &headers, bytes)
+        self.send_unchanged(status, &headers, bytes).await
     }
 
     /// Sends the client a whole answer as it came.
-    fn send_unchanged(&mut self, status: StatusCode, headers: &hyper::HeaderMap, bytes: Bytes) -> Result<(), Stop> {
-        self.account.sent_down(&bytes);
+    async fn send_unchanged(
+        &mut self,
+        status: StatusCode,
+        headers: &hyper::HeaderMap,
+        bytes: Bytes,
+    ) -> Result<(), Stop> {
+        let (account, sent) = (Arc::clone(&self.account), bytes.clone());
+        self.run_long(bytes.len(), move || account.sent_down(&sent)).await;
         let mut response = Response::new(body::whole_within(bytes, self.gateway.config.limits.write));
         *response.status_mut() = status;
         *response.headers_mut() = upstream::response_headers(headers);
@@ -417,7 +450,7 @@ impl HttpExchange {
     /// Records a refusal of input that is no event.
     async fn record_refusal(&self, code: &str, bytes: Vec<u8>) -> Result<(), Stop> {
         let refused = RefusedInput { reason: code.to_owned(), bytes, exchange: Some(self.account.id.clone()) };
-        self.gateway.judges.refuse(&self.caller.tenant, refused).await?;
+        self.gateway.judges.refuse(&self.caller.tenant, self.flow, refused).await?;
         self.account.decisions.fetch_add(1, Ordering::Relaxed);
         self.account.changed.fetch_add(1, Ordering::Relaxed);
         Ok(())

@@ -9,6 +9,7 @@ use lictor_store::{Change, ExpectedVersion, Store, StoreError};
 use lictor_warden::PolicyMoves;
 use tokio::sync::{Notify, Semaphore};
 
+use crate::bytes_in_flight::BytesInFlight;
 use crate::clock::now;
 use crate::config::Config;
 use crate::drop_on_thread::DropOnThread;
@@ -21,6 +22,7 @@ use crate::sessions::Sessions;
 use crate::start::{GatewayParts, StartError};
 use crate::telemetry::{Journal, Metrics, Spans, StrippedLog};
 use crate::upstream::Upstream;
+use crate::work::WorkPool;
 
 /// The shared state of all exchanges.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Gateway {
     pub(crate) spans: Spans,
     pub(crate) stripped: StrippedLog,
     pub(crate) in_flight: InFlight,
+    pub(crate) work: Arc<WorkPool>,
+    pub(crate) bytes: Arc<BytesInFlight>,
     /// The permits for exchanges in flight.
     pub(crate) room: Arc<Semaphore>,
     /// Notified when a reviewer has answered.
@@ -70,16 +74,19 @@ impl Gateway {
         // Rows are for the next process, which a private store does not have.
         let survives = !parts.store.is_private();
         let in_flight = InFlight::new(parts.ledger.as_ref().filter(|_| survives))?;
-        let judges = Judges::open(parts, tenants.into_iter(), &metrics, &journal)?;
+        let work = WorkPool::new().map_err(|error| StartError::new(format!("no threads for long work: {error}")))?;
+        let work = Arc::new(work);
+        let judges = Judges::open(parts, tenants.into_iter(), &metrics, &journal, &work)?;
         let spans = Spans::new(config.collector.as_ref(), &upstream, &metrics);
         let room = Arc::new(Semaphore::new(config.limits.exchanges));
         let (answered, reload) = (Notify::new(), Reload::from(source));
         Ok(Gateway {
-            config,
             upstream,
             judges,
             sessions,
             in_flight,
+            work,
+            bytes: BytesInFlight::new(config.limits.bytes_in_flight),
             namer,
             recent_requests: RecentRequests::default(),
             continuations: Continuations::default(),
@@ -93,6 +100,7 @@ impl Gateway {
             hourly_calls: Mutex::default(),
             is_stopping: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
+            config,
         })
     }
 

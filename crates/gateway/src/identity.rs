@@ -8,6 +8,7 @@ mod digest_cache;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use lictor_event::content_hash::to_hex;
 use lictor_wire::SessionHints;
 use sha2::{Digest as _, Sha256};
 
+use crate::work::Flow;
 use digest_cache::DigestCache;
 
 /// The header by which an application names the session.
@@ -164,6 +166,21 @@ impl Caller {
         let principal = any_text(headers, &PRINCIPAL_NAME).filter(|name| !name.is_empty());
         let is_known = tenant.is_some();
         Caller { tenant: tenant.map_or(EVERYBODY, String::as_str).to_owned(), credential, is_known, principal }
+    }
+
+    /// Returns whose turn a request takes: that of the credential, and of the session as far as the head names it. Without a
+    /// name each request is a conversation of its own.
+    pub(crate) fn flow(&self, headers: &HeaderMap, exchange: &str) -> Flow {
+        let hash = |bytes: &[u8]| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(bytes);
+            hasher.finish()
+        };
+        let conversation = match session_bytes(headers) {
+            [] => exchange.as_bytes(),
+            session => session,
+        };
+        Flow { client: hash(self.credential.as_bytes()), conversation: hash(conversation) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use lictor_event::{Answer, EXCHANGE, Event};
-use lictor_exchange::ShownText;
+use lictor_exchange::{ShownText, count_text_bytes};
 use lictor_json::{Json, Text};
 use lictor_judge::guard::{Action, AskScope, Decision, Guard, GuardOptions, Preview, ReplyScores};
 use lictor_judge::guidance::{Guidance, GuidanceQuery};
@@ -31,12 +31,19 @@ use crate::stored_drift::StoredDrift;
 use crate::telemetry::{Journal, Metrics, decision_line, drift_line, late_line, shown_line, write_label_metrics};
 use crate::tenant_store::TenantStore;
 use crate::unavailable::Unavailable;
+use crate::work::{FairGate, Flow, GatePlace, WorkPool};
 
 /// The reason in the records of sessions that end because there are too many.
 const EVICTED: &str = "evicted";
 
-/// From how many events on a question takes so long that others have their turn after it.
-const LONG_QUESTION_EVENTS: usize = 32;
+/// How many long questions of a tenant are with its warden at once: a short question waits for no more than these.
+const LONG_QUESTIONS_AT_ONCE: usize = 1;
+
+/// What an event costs besides its texts, as bytes of text.
+const EVENT_COST_BYTES: usize = 2048;
+
+/// From which cost on a question is long: the clients take turns with such questions.
+const LONG_QUESTION_BYTES: usize = 16 << 10;
 
 /// Decisions that were saved together with the memory of the session.
 #[derive(Debug)]
@@ -48,10 +55,25 @@ pub(crate) struct SavedDecisions {
     pub(crate) version: u64,
 }
 
+/// The warden of a tenant, and the gate through which long questions reach it. Short questions need no turn.
+#[derive(Debug)]
+struct TenantWarden {
+    handle: WardenHandle,
+    gate: FairGate,
+}
+
+/// A question's turn at a warden: the policy does not change meanwhile, and other clients with long questions wait.
+#[derive(Debug)]
+struct DecisionTurn<'a> {
+    _policy: tokio::sync::RwLockReadGuard<'a, ()>,
+    _place: Option<GatePlace>,
+}
+
 /// The wardens of all tenants.
 #[derive(Debug)]
 pub(crate) struct Judges {
-    wardens: BTreeMap<String, WardenHandle>,
+    wardens: BTreeMap<String, TenantWarden>,
+    work: Arc<WorkPool>,
     ledger: Option<Arc<Ledger>>,
     /// The active policy, and all that belongs to it.
     active: RwLock<Arc<ActiveJudging>>,
@@ -111,6 +133,7 @@ impl Judges {
         tenants: impl Iterator<Item = String>,
         metrics: &Arc<Metrics>,
         journal: &Journal,
+        work: &Arc<WorkPool>,
     ) -> Result<Judges, StartError> {
         let GatewayParts { policy, store, ledger, feed, guard: options, warden } = parts;
         // Requests and half-sent texts cannot wait for a reviewer.
@@ -137,11 +160,12 @@ impl Judges {
             };
             let handle =
                 WardenHandle::open(warden, now, on_notice).map_err(|error| StartError::new(error.to_string()))?;
-            wardens.insert(tenant, handle);
+            wardens.insert(tenant, TenantWarden { handle, gate: FairGate::new(LONG_QUESTIONS_AT_ONCE) });
         }
         let (metrics, journal) = (Arc::clone(metrics), journal.clone());
         Ok(Judges {
             wardens,
+            work: Arc::clone(work),
             ledger,
             active: RwLock::new(Arc::new(active)),
             turn: tokio::sync::RwLock::new(()),
@@ -170,20 +194,22 @@ impl Judges {
     }
 
     /// Decides on events of one session, in their order. They are recorded when this returns.
-    pub(crate) async fn decide(&self, tenant: &str, events: Vec<Event>) -> Result<Vec<Arc<Decision>>, Unavailable> {
+    pub(crate) async fn decide(
+        &self,
+        tenant: &str,
+        flow: Flow,
+        events: Vec<Event>,
+    ) -> Result<Vec<Arc<Decision>>, Unavailable> {
         if events.is_empty() {
             return Ok(Vec::new());
         }
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
-        let (events, turn) = self.label(tenant, events).await?;
+        let cost = count_cost(&events);
+        let (events, turn) = self.label(tenant, flow, cost, events).await?;
         let answers = self.ask(tenant, |warden, then| warden.decide(events, then)).await?;
         drop(turn);
         self.metrics.decision_time.add(begun.elapsed());
-        // A long request comes in many parts, and other requests of this thread have their turn in between.
-        if count >= LONG_QUESTION_EVENTS {
-            tokio::task::yield_now().await;
-        }
         if answers.len() != count {
             return Err(Unavailable { reason: "the warden decided fewer events than it was given".to_owned() });
         }
@@ -195,12 +221,14 @@ impl Judges {
     pub(crate) async fn decide_saving(
         &self,
         tenant: &str,
+        flow: Flow,
         events: Vec<Event>,
         save: &Arc<MemorySave>,
     ) -> Result<Option<SavedDecisions>, Unavailable> {
         let (count, exchange) = (events.len(), exchange_id(&events));
         let begun = Instant::now();
-        let (events, turn) = self.label(tenant, events).await?;
+        let cost = count_cost(&events);
+        let (events, turn) = self.label(tenant, flow, cost, events).await?;
         let saved = Arc::clone(save);
         let extra = move |answers: &[WardenAnswer]| saved.changes(answers.iter().all(WardenAnswer::is_forwarded));
         let asked = self.wait(tenant, |warden, then| warden.decide_with_extra(events, extra, then)).await?;
@@ -219,31 +247,50 @@ impl Judges {
         Ok(Some(SavedDecisions { decisions: self.count(tenant, exchange.as_deref(), answers), all_forwarded, version }))
     }
 
-    /// Searches long texts of events for personal data without holding the warden, so that other sessions do not wait
-    /// for it.
-    async fn search_long_texts(&self, active: &ActiveJudging, events: Vec<Event>) -> Result<Vec<Event>, Unavailable> {
-        let recogniser = active.recogniser.clone();
-        if !events.iter().any(|event| recogniser.is_long(event)) {
-            return Ok(events);
+    /// Waits until the client may ask the warden a question of this cost. The question is over when the turn is dropped.
+    async fn take_turn(&self, tenant: &str, flow: Flow, cost: usize) -> Option<GatePlace> {
+        if cost < LONG_QUESTION_BYTES {
+            return None;
         }
-        let searched = tokio::task::spawn_blocking(move || {
-            events.iter().filter(|event| recogniser.is_long(event)).for_each(|event| recogniser.search(event));
-            events
-        });
-        searched.await.map_err(|error| Unavailable { reason: format!("recogniser: {error}") })
+        Some(self.wardens.get(tenant)?.gate.enter(flow, cost).await)
     }
 
-    /// Adds the answers of labelers to events of one session. The policy stays the same until the turn is dropped.
+    /// Searches long texts of events for personal data without holding the warden, so that other sessions do not wait
+    /// for it.
+    async fn search_long_texts(
+        &self,
+        active: &ActiveJudging,
+        flow: Flow,
+        cost: usize,
+        events: Vec<Event>,
+    ) -> Vec<Event> {
+        let recogniser = active.recogniser.clone();
+        if cost < LONG_QUESTION_BYTES || !events.iter().any(|event| recogniser.is_long(event)) {
+            return events;
+        }
+        let search = move || {
+            events.iter().filter(|event| recogniser.is_long(event)).for_each(|event| recogniser.search(event));
+            events
+        };
+        self.work.run(flow, cost, search).await
+    }
+
+    /// Adds the answers of labelers to events of one session, and waits for the client's turn. The policy stays the same
+    /// until the turn is dropped.
     async fn label(
         &self,
         tenant: &str,
+        flow: Flow,
+        cost: usize,
         mut events: Vec<Event>,
-    ) -> Result<(Vec<Event>, tokio::sync::RwLockReadGuard<'_, ()>), Unavailable> {
+    ) -> Result<(Vec<Event>, DecisionTurn<'_>), Unavailable> {
         loop {
             let active = self.judging();
             let given: Vec<Vec<Answer>> = events.iter().map(|event| event.answers.clone()).collect();
-            events = self.label_by(&active, tenant, events).await?;
-            let turn = self.turn.read().await;
+            events = self.label_by(&active, tenant, flow, cost, events).await?;
+            // In this order: who waits for a turn must not hold up a change of the policy.
+            let place = self.take_turn(tenant, flow, cost).await;
+            let turn = DecisionTurn { _policy: self.turn.read().await, _place: place };
             if Arc::ptr_eq(&active, &self.judging()) {
                 return Ok((events, turn));
             }
@@ -258,15 +305,19 @@ impl Judges {
         &self,
         active: &Arc<ActiveJudging>,
         tenant: &str,
+        flow: Flow,
+        cost: usize,
         events: Vec<Event>,
     ) -> Result<Vec<Event>, Unavailable> {
-        let mut events = self.search_long_texts(active, events).await?;
+        let mut events = self.search_long_texts(active, flow, cost, events).await;
         let opened = &active.labelers;
         if opened.labelers.is_empty() {
             return Ok(events);
         }
         events.iter_mut().for_each(|event| opened.labelers.complete(tenant, event));
+        let turn = self.take_turn(tenant, flow, cost).await;
         let mut open = self.ask(tenant, |warden, then| warden.questions(events, then)).await?;
+        drop(turn);
         if open.iter().any(|(_, questions)| !questions.asked.is_empty()) {
             let (name, asked) = (tenant.to_owned(), Arc::clone(opened));
             let asked = tokio::task::spawn_blocking(move || {
@@ -352,8 +403,9 @@ impl Judges {
     }
 
     /// Records a refusal of input that is no event.
-    pub(crate) async fn refuse(&self, tenant: &str, refused: RefusedInput) -> Result<(), Unavailable> {
+    pub(crate) async fn refuse(&self, tenant: &str, flow: Flow, refused: RefusedInput) -> Result<(), Unavailable> {
         self.metrics.refusal(tenant);
+        let _turn = self.take_turn(tenant, flow, refused.bytes.len()).await;
         self.ask(tenant, |warden, then| warden.refuse(refused, then)).await
     }
 
@@ -438,7 +490,7 @@ impl Judges {
     /// Answers the earlier questions, and closes the wardens.
     pub(crate) fn close(&self) -> Result<(), WardenError> {
         for warden in self.wardens.values() {
-            warden.clone().close()?;
+            warden.handle.clone().close()?;
         }
         Ok(())
     }
@@ -461,9 +513,14 @@ impl Judges {
         let warden = self.wardens.get(tenant).ok_or_else(|| unavailable("the tenant has no warden".to_owned()))?;
         let (sender, receiver) = oneshot::channel();
         // The receiver may be dropped meanwhile; the decision remains valid.
-        question(warden, Box::new(move |answer| drop(sender.send(answer))));
+        question(&warden.handle, Box::new(move |answer| drop(sender.send(answer))));
         receiver.await.map_err(|_| unavailable("the warden is closed".to_owned()))
     }
+}
+
+/// Returns what events cost to decide on, as bytes of text.
+fn count_cost(events: &[Event]) -> usize {
+    events.iter().map(|event| EVENT_COST_BYTES + count_text_bytes(event)).sum()
 }
 
 /// Returns a guard for a policy, with the forecasts that the policy asks for.

@@ -24,6 +24,7 @@
 mod account;
 mod active_policy;
 mod body;
+mod bytes_in_flight;
 mod clock;
 mod config;
 mod control;
@@ -48,6 +49,7 @@ mod tenant_store;
 mod unavailable;
 mod upstream;
 mod waiting;
+mod work;
 
 pub use config::{Config, ConfigErrors, GatewayLimits};
 pub use hyper::Uri;

@@ -30,6 +30,7 @@ use crate::error_response::ErrorResponse;
 use crate::exchange;
 use crate::gateway::Gateway;
 use crate::identity::{Caller, EVERYBODY, has_two_credentials, identity_headers};
+use crate::work::Flow;
 use strict_stream::{Gate, Patience, StrictStream};
 
 /// The connection preface of HTTP/2.
@@ -182,7 +183,7 @@ async fn answer(gateway: &Arc<Gateway>, gate: &Gate, request: Request<Incoming>)
     if let Some(fault) = fault {
         gateway.metrics.malformed.fetch_add(1, Ordering::Relaxed);
         let refused = RefusedInput::new(fault.code, &[]);
-        let told = match Box::pin(gateway.judges.refuse(EVERYBODY, refused)).await {
+        let told = match Box::pin(gateway.judges.refuse(EVERYBODY, Flow::default(), refused)).await {
             Ok(()) => ErrorResponse::new(fault.status, fault.code, fault.message),
             Err(_) => ErrorResponse::unavailable(),
         };

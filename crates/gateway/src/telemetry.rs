@@ -3,6 +3,7 @@
 //! Telemetry may be lost, so no exchange waits for it: when a buffer is full, entries are dropped and counted. Records
 //! that must not be lost are in the ledger.
 
+mod bound;
 mod decision_line;
 mod histogram;
 mod journal;
@@ -12,6 +13,7 @@ mod spans;
 mod stripped_log;
 mod tenant_counts;
 
+pub(crate) use bound::Bound;
 pub(crate) use decision_line::{approval_line, decision_line, drift_line, late_line, shown_line};
 pub use journal::Journal;
 pub(crate) use label_metrics::write_label_metrics;

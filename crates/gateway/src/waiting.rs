@@ -17,6 +17,7 @@ use crate::clock::now;
 use crate::gateway::Gateway;
 use crate::telemetry::approval_line;
 use crate::unavailable::Unavailable;
+use crate::work::Flow;
 use rows::ApprovalPage;
 
 /// A call that waits for a reviewer.
@@ -187,7 +188,8 @@ impl WaitingCall {
         by: &str,
         allow: bool,
     ) -> Result<ApprovalOutcome, Unavailable> {
-        let decisions = gateway.judges.decide(&self.tenant, vec![self.answer_event(by, allow)?]).await?;
+        let decisions =
+            gateway.judges.decide(&self.tenant, Flow::default(), vec![self.answer_event(by, allow)?]).await?;
         let settled = decisions.iter().flat_map(|decision| &decision.settled);
         let settled = settled.into_iter().find(|settled| settled.settles.as_deref() == Some(self.request.id.as_str()));
         let grant = settled.and_then(|settled| self.request.grant(settled));

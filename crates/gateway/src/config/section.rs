@@ -203,6 +203,9 @@ impl SectionReader {
                 "exchanges" => limits.exchanges = number.max(1),
                 "sessions" => limits.sessions = number.max(1),
                 "items" => limits.items = number,
+                "text" => limits.text = number,
+                "calls" => limits.calls = number,
+                "bytes_in_flight" => limits.bytes_in_flight = number,
                 "held" => limits.held = number,
                 "hold_back" => limits.hold_back = number,
                 "corrections" => limits.corrections = number,
@@ -218,8 +221,8 @@ impl SectionReader {
                 "drain" => limits.drain = seconds,
                 _ => self.wrong(
                     &place,
-                    "is not known; known are body, inflation, connections, exchanges, sessions, items, held, hold_back, \
-                     corrections, session_corrections in bytes or counts, and head, idle, body_idle, write, connect, answer, approval, grace, drain in seconds",
+                    "is not known; known are body, inflation, bytes_in_flight, connections, exchanges, sessions, items, text, calls, held, \
+                     hold_back, corrections, session_corrections in bytes or counts, and head, idle, body_idle, write, connect, answer, approval, grace, drain in seconds",
                 ),
             }
         }
@@ -241,11 +244,12 @@ mod tests {
         let key = KeyHash::of("k");
         let text = format!(
             r#"{{"listen":"0.0.0.0:80","upstream":"https://a.example/x","tenants":{{"acme":["{key}"]}},"shadow":true,
-                "forward":["/v1/files*"],"unknown_fields":"pass","session_from":["user"],"control_keys":["{key}"],"limits":{{"body":10,"answer":3}}}}"#
+                "forward":["/v1/files*"],"unknown_fields":"pass","session_from":["user"],"control_keys":["{key}"],"limits":{{"body":10,"answer":3,"text":7,"calls":8,"bytes_in_flight":9}}}}"#
         );
         let config = read(&text).unwrap();
         assert_eq!(config.tenants.get(&key).map(String::as_str), Some("acme"));
         assert_eq!((config.limits.body, config.limits.answer), (10, Duration::from_secs(3)));
+        assert_eq!((config.limits.text, config.limits.calls, config.limits.bytes_in_flight), (7, 8, 9));
         assert!(config.shadow && config.control_keys == [key]);
         assert_eq!(config.unknown_fields, UnknownFields::Pass);
         assert_eq!(config.session_from, [SessionSource::User]);

@@ -17,6 +17,7 @@ use crate::error_response::{self, ErrorResponse};
 use crate::gateway::Gateway;
 use crate::identity::{Caller, EVERYBODY, KeyHash, Origin};
 use crate::waiting::WaitingCall;
+use crate::work::Flow;
 
 /// Members that say which session an event belongs to.
 const WHERE: [&str; 4] = ["tenant", "session", "key", "session_name"];
@@ -171,7 +172,7 @@ async fn declare(gateway: &Arc<Gateway>, kind: &str, body: &Json) -> Result<Resp
     // A name that was misspelt is one of a session that has no request.
     let names_session = kind == "objective" || body.text("session_name").is_some();
     let is_unseen = names_session && gateway.sessions.load(tenant, &session).await?.is_new();
-    let decisions = gateway.judges.decide(tenant, vec![event]).await?;
+    let decisions = gateway.judges.decide(tenant, Flow::default(), vec![event]).await?;
     let Some(decision) = decisions.first() else { return Err(ErrorResponse::unavailable()) };
     if decision.event.kind == Kind::SessionEnd && decision.action.takes_effect() {
         WaitingCall::forget_session(gateway, tenant, &session).await?;

@@ -20,22 +20,20 @@ use lictor_judge::guard::Decision;
 use lictor_logic::Time;
 use lictor_warden::RefusedInput;
 use lictor_wire::{Api, SessionHints, UnknownFields};
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::Instant;
 
 use super::{HttpExchange, Stop};
 use crate::body::{self, BodyError};
+use crate::bytes_in_flight::BytesRefused;
 use crate::clock::now;
 use crate::error_response::ErrorResponse;
 use crate::identity::{Origin, SessionKey};
 use crate::recent_requests::RecentRequests;
 use crate::sessions::{Presence, StoredMemory, Turn};
-use crate::telemetry::{DecisionSpan, Outcome, Span, SpanSubject};
+use crate::telemetry::{Bound, DecisionSpan, Outcome, Span, SpanSubject};
 use crate::unavailable::Unavailable;
 use crate::waiting::WaitingCall;
-
-/// From how many bytes on a body takes so long to read and to edit that other tasks must not wait for its thread.
-const LONG_BODY_BYTES: usize = 64 << 10;
+use crate::work::LONG_WORK_BYTES;
 
 /// How often a pending approval is looked up, since another gateway may get the answer.
 const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -55,6 +53,8 @@ struct Driver {
     /// The end of the stream, if it arrived together with bytes.
     stream_end: Option<StepResult>,
     counts: ExchangeCounts,
+    /// How many bytes the steps read, search and edit: those of the request, and then those of the reply.
+    work_bytes: usize,
     /// Whether the session of the response is remembered.
     is_linked: bool,
     /// How the exchange ends because of a failed step.
@@ -75,6 +75,8 @@ impl HttpExchange {
         options.hold_back = if previews_text { config.limits.hold_back } else { 0 };
         options.held = config.limits.held;
         options.items = config.limits.items;
+        options.text = config.limits.text;
+        options.calls = config.limits.calls;
         options.unknown_fields = if config.shadow { UnknownFields::Pass } else { config.unknown_fields };
         options.corrections = config.limits.corrections;
         options.session_corrections = config.limits.session_corrections;
@@ -82,15 +84,47 @@ impl HttpExchange {
         options.interventions = self.gateway.judges.active().predict.clone();
         options.steering = active.steering;
         let key = RecentRequests::key(&self.caller, &self.head.headers);
-        let earlier = self.gateway.recent_requests.find(&key, &bytes);
-        let mut is_long = bytes.len() >= LONG_BODY_BYTES;
-        let mut exchange = Exchange::after(earlier.clone(), api, self.account.id.as_str(), options, bytes);
-        let mut driver = Driver::default();
-        let mut step = run_step(is_long, || exchange.start());
-        if let Some(request) = exchange.take_request() {
-            self.gateway.recent_requests.add(key, request, earlier.as_ref());
+        let mut driver = Driver { work_bytes: bytes.len(), ..Driver::default() };
+        let (gateway, id) = (Arc::clone(&self.gateway), self.account.id.clone());
+        let begin = move || {
+            let earlier = gateway.recent_requests.find(&key, &bytes);
+            let mut exchange = Exchange::after(earlier.clone(), api, id, options, bytes);
+            let step = exchange.start();
+            if let Some(request) = exchange.take_request() {
+                gateway.recent_requests.add(key, request, earlier.as_ref());
+            }
+            (exchange, step)
+        };
+        let (exchange, step) = self.run_long(driver.work_bytes, begin).await;
+        let mut exchange = Some(exchange);
+        let driven = self.drive(&mut driver, api, &mut exchange, step).await;
+        if driver.work_bytes >= LONG_WORK_BYTES {
+            self.gateway.work.discard(exchange);
         }
-        loop {
+        driven
+    }
+
+    /// Runs work on about this many bytes: here if it is short, else on a thread for long work, when it is the client's turn.
+    pub(super) async fn run_long<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        match bytes >= LONG_WORK_BYTES {
+            true => self.gateway.work.run(self.flow, bytes, work).await,
+            false => work(),
+        }
+    }
+
+    /// Performs the steps of an exchange until its end. The exchange is gone if a step of it has panicked.
+    async fn drive(
+        &mut self,
+        driver: &mut Driver,
+        api: Api,
+        place: &mut Option<Exchange>,
+        mut step: ExchangeStep,
+    ) -> Result<(), Stop> {
+        while let Some(mut exchange) = place.take() {
             let counts = exchange.counts();
             if counts.stripped > driver.counts.stripped {
                 self.gateway.stripped.log(
@@ -100,16 +134,24 @@ impl HttpExchange {
                     &self.gateway.metrics,
                 );
             }
-            self.count(&mut driver, counts);
+            self.count(driver, counts);
             if api == Api::Responses && matches!(step, ExchangeStep::SendBody(_) | ExchangeStep::SendPiece(_)) {
-                self.link_response(&mut driver, exchange.reply_id());
+                self.link_response(driver, exchange.reply_id());
             }
             // The request is judged once it is sent.
-            is_long &= !matches!(step, ExchangeStep::SendUpstream(_));
+            if matches!(step, ExchangeStep::SendUpstream(_)) {
+                driver.work_bytes = 0;
+            }
             let done = match step {
-                ExchangeStep::Done(end) => return self.finish(end).await,
-                ExchangeStep::Fail(failure) => return Err(stop(&mut driver, failure)),
-                step => self.perform(&mut driver, step).await,
+                ExchangeStep::Done(end) => {
+                    *place = Some(exchange);
+                    return self.finish(end).await;
+                }
+                ExchangeStep::Fail(failure) => {
+                    *place = Some(exchange);
+                    return Err(stop(driver, failure));
+                }
+                step => self.perform(driver, step).await,
             };
             let done = done.unwrap_or_else(|stop| match stop {
                 Stop::Gone => {
@@ -123,9 +165,30 @@ impl HttpExchange {
                     StepResult::Failed(ExchangeFailure::failed(status, code, message))
                 }
             });
-            let has_long_reply = matches!(&done, StepResult::Reply(bytes) if bytes.len() >= LONG_BODY_BYTES);
-            step = run_step(is_long || has_long_reply, || exchange.resume(done));
+            // The pieces of a stream are short; its end is about all of it.
+            let bytes = match &done {
+                StepResult::Reply(bytes) => {
+                    driver.work_bytes += bytes.len();
+                    driver.work_bytes
+                }
+                StepResult::Bytes(bytes) => {
+                    driver.work_bytes += bytes.len();
+                    bytes.len()
+                }
+                StepResult::Replies { bodies, .. } => {
+                    driver.work_bytes + bodies.iter().flatten().map(Bytes::len).sum::<usize>()
+                }
+                StepResult::Done | StepResult::ClientGone if self.pieces.is_some() => 0,
+                _ => driver.work_bytes,
+            };
+            let resume = move || {
+                let step = exchange.resume(done);
+                (exchange, step)
+            };
+            let (exchange, next) = self.run_long(bytes, resume).await;
+            (*place, step) = (Some(exchange), next);
         }
+        Ok(())
     }
 
     /// Remembers the session of the response before the client can continue it.
@@ -187,7 +250,7 @@ impl HttpExchange {
             ExchangeStep::Refuse { code, bytes } => {
                 let exchange = Some(self.account.id.clone());
                 let refused = RefusedInput { reason: code, bytes: bytes.to_vec(), exchange };
-                self.gateway.judges.refuse(tenant, refused).await?;
+                self.gateway.judges.refuse(tenant, self.flow, refused).await?;
                 Ok(StepResult::Done)
             }
             ExchangeStep::SendUpstream(bytes) => {
@@ -202,7 +265,7 @@ impl HttpExchange {
             ExchangeStep::Read => self.read_stream(driver).await,
             ExchangeStep::SendBody(bytes) => {
                 if let Some(head) = driver.head.take() {
-                    self.send_body(head.status, &head.headers, bytes)?;
+                    self.send_body(head.status, &head.headers, bytes).await?;
                 }
                 Ok(StepResult::Done)
             }
@@ -240,6 +303,16 @@ impl HttpExchange {
             return;
         }
         let (account, metrics, before) = (&self.account, &self.gateway.metrics, driver.counts);
+        for (bound, now, before) in [
+            (Bound::Text, counts.text, before.text),
+            (Bound::Calls, counts.calls, before.calls),
+            (Bound::Items, counts.items, before.items),
+            (Bound::Held, counts.held, before.held),
+        ] {
+            if now != before {
+                metrics.bound(&self.caller.tenant, bound, now.refused - before.refused, now.highest);
+            }
+        }
         account.decisions.fetch_add(counts.decisions - before.decisions, Ordering::Relaxed);
         account.changed.fetch_add(counts.changed - before.changed, Ordering::Relaxed);
         metrics.unchecked.fetch_add(counts.unchecked - before.unchecked, Ordering::Relaxed);
@@ -268,8 +341,9 @@ impl HttpExchange {
     /// Reads the body of the request, decompressed; none if it could not be, and was forwarded as it came, in shadow mode.
     async fn read_request(&mut self, body: Incoming) -> Result<Option<Bytes>, Stop> {
         let limits = self.gateway.config.limits;
-        let (bytes, read) = body::read(body, limits.body, limits.body_idle).await;
-        self.account.received(&bytes);
+        let (bytes, read) = body::read(body, limits.body, limits.body_idle, &self.held).await;
+        let (account, received) = (Arc::clone(&self.account), bytes.clone());
+        self.run_long(bytes.len(), move || account.received(&received)).await;
         let header = |name: &str| self.head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let has_other_charset = body::has_other_charset(header("content-type"));
         let content_type = header("content-type").split(';').next().unwrap_or_default().trim();
@@ -278,10 +352,13 @@ impl HttpExchange {
             (Err(unread), _) => Err(unread),
             (Ok(()), false) => Err(BodyError::Type),
             (Ok(()), true) if has_other_charset => Err(BodyError::Charset),
-            (Ok(()), true) => body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation),
+            (Ok(()), true) => self.unpack(header("content-encoding"), &bytes).await,
         };
+        self.note_body(unpacked.as_ref().unwrap_or(&bytes).len(), unpacked.as_ref().err().copied());
         match unpacked {
             Ok(bytes) => Ok(Some(bytes)),
+            // An overloaded gateway must not do more work.
+            Err(unread @ BodyError::Busy) => Err(Stop::Tell(unread.outcome(), unread.response().into())),
             Err(BodyError::Type | BodyError::Charset | BodyError::Encoding | BodyError::Damaged)
                 if self.gateway.config.shadow =>
             {
@@ -295,6 +372,20 @@ impl HttpExchange {
                 Err(Stop::Tell(Outcome::Refused, response))
             }
         }
+    }
+
+    /// Decompresses a body within the limits.
+    pub(super) async fn unpack(&self, encoding: &str, packed: &Bytes) -> Result<Bytes, BodyError> {
+        if matches!(encoding.trim(), "" | "identity") {
+            return Ok(packed.clone());
+        }
+        let (limits, encoding, packed) = (self.gateway.config.limits, encoding.to_owned(), packed.clone());
+        // A few bytes may become many.
+        let bytes = packed.len().saturating_mul(limits.inflation.max(1)).min(limits.body);
+        let unpack = move || body::unpack(&encoding, &packed, limits.body, limits.inflation);
+        let unpacked = self.run_long(bytes, unpack).await?;
+        self.held.add(unpacked.len()).map_err(|BytesRefused| BodyError::Busy)?;
+        Ok(unpacked)
     }
 
     fn identify(&mut self, driver: &mut Driver, hints: &SessionHints) -> StepResult {
@@ -343,7 +434,7 @@ impl HttpExchange {
         let (gateway, tenant, session) = (&self.gateway, &self.caller.tenant, &driver.session);
         let (from, about) = (now(), self.about(&events));
         if !is_atomic {
-            let decisions = gateway.judges.decide(tenant, events).await?;
+            let decisions = gateway.judges.decide(tenant, self.flow, events).await?;
             self.add_spans(session, from, is_request, about, &decisions);
             return Ok(StepResult::Decided { decisions, is_next: false });
         }
@@ -353,7 +444,7 @@ impl HttpExchange {
         let row = gateway.in_flight.row(&self.account, &gateway.judges.active().fingerprint)?;
         let has_row = row.is_some();
         let save = Arc::new(gateway.sessions.saving(session, &driver.memory, next, row));
-        let decided = match gateway.judges.decide_saving(tenant, events, &save).await {
+        let decided = match gateway.judges.decide_saving(tenant, self.flow, events, &save).await {
             Ok(Some(decided)) => decided,
             Ok(None) => {
                 gateway.sessions.load_fresh(tenant, session).await?;
@@ -475,14 +566,6 @@ impl HttpExchange {
     }
 }
 
-/// Runs a step of an exchange. If it is long, the other tasks of this thread continue on another one meanwhile.
-fn run_step<T>(is_long: bool, work: impl FnOnce() -> T) -> T {
-    match is_long && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-        true => tokio::task::block_in_place(work),
-        false => work(),
-    }
-}
-
 /// Returns the reason to stop, with the outcome.
 fn stop(driver: &mut Driver, failure: ExchangeFailure) -> Stop {
     let outcome = match failure.end {
@@ -490,30 +573,4 @@ fn stop(driver: &mut Driver, failure: ExchangeFailure) -> Stop {
         _ => driver.outcome.take().unwrap_or(Outcome::Failed),
     };
     Stop::Tell(outcome, ErrorResponse::new(failure.status, failure.code, failure.message))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A second task of the only thread runs while a long step waits for it.
-    #[test]
-    fn long_step_lets_other_tasks_run() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
-        let has_heard = runtime.block_on(async {
-            let exchange = tokio::spawn(async {
-                let (say, hear) = std::sync::mpsc::channel();
-                tokio::spawn(async move { say.send(()) });
-                run_step(true, || hear.recv_timeout(Duration::from_secs(60)))
-            });
-            exchange.await.unwrap()
-        });
-        assert_eq!(has_heard, Ok(()));
-    }
-
-    #[test]
-    fn long_step_needs_no_second_thread() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(async { run_step(true, || 7) }), 7);
-    }
 }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use lictor_judge::guard::{Action, Decision};
 use lictor_wire::Api;
 
+use super::bound::Bound;
 use super::histogram::Histogram;
 use super::tenant_counts::AllTenantCounts;
 
@@ -187,6 +188,11 @@ impl Metrics {
     /// Counts a refusal of input that is no event.
     pub(crate) fn refusal(&self, tenant: &str) {
         self.tenants().add_action(tenant, Action::Block);
+    }
+
+    /// Notes a value that a bound was compared with, and how often the bound refused one.
+    pub(crate) fn bound(&self, tenant: &str, bound: Bound, refused: u64, value: u64) {
+        self.tenants().add_bound(tenant, bound, refused, value);
     }
 
     /// Counts an error that the gateway itself answered with.

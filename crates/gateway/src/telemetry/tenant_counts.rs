@@ -9,6 +9,8 @@ use std::fmt::Write;
 use lictor_judge::guard::{Action, Decision};
 use lictor_policy::Response;
 
+use super::bound::Bound;
+
 pub(super) const ACTIONS: [Action; 5] = [Action::Forward, Action::Steer, Action::Redact, Action::Ask, Action::Block];
 
 const RESPONSES: [Response; 6] =
@@ -32,6 +34,8 @@ struct TenantCounts {
     objections: BTreeMap<String, [u64; RESPONSES.len()]>,
     /// By code.
     errors: BTreeMap<String, u64>,
+    /// By bound: how often it refused something, and the highest value.
+    bounds: [(u64, u64); Bound::ALL.len()],
 }
 
 /// The counters of all tenants.
@@ -89,7 +93,14 @@ impl AllTenantCounts {
         }
     }
 
-    /// Returns the sums over all tenants.
+    /// Counts what a bound refused, and notes a value that it was compared with.
+    pub(super) fn add_bound(&mut self, tenant: &str, bound: Bound, refused: u64, value: u64) {
+        if let Some((count, highest)) = self.tenant(tenant).and_then(|counts| counts.bounds.get_mut(bound as usize)) {
+            (*count, *highest) = (*count + refused, value.max(*highest));
+        }
+    }
+
+    /// Returns the sums over all tenants; of the highest values the highest.
     pub(super) fn sum(&self) -> AllTenantCounts {
         let mut sum = TenantCounts::default();
         for counts in self.0.values() {
@@ -99,6 +110,9 @@ impl AllTenantCounts {
             }
             for (code, count) in &counts.errors {
                 *row(&mut sum.errors, code) += count;
+            }
+            for ((sum, highest), (count, value)) in sum.bounds.iter_mut().zip(&counts.bounds) {
+                (*sum, *highest) = (*sum + count, (*highest).max(*value));
             }
         }
         AllTenantCounts(BTreeMap::from([(ALL_TENANTS.to_owned(), sum)]))
@@ -125,6 +139,25 @@ impl AllTenantCounts {
                         format!("tenant=\"{tenant}\",property=\"{property}\",response=\"{}\"", response.name());
                     let _ = writeln!(text, "lictor_objections_total{{{labels}}} {count}");
                 }
+            }
+        }
+        write_head(
+            text,
+            "bound_refusals_total",
+            "What a bound refused, or passed unjudged in shadow mode, by tenant and bound.",
+        );
+        for (tenant, counts) in tenants().filter(|(tenant, _)| !tenant.is_empty()) {
+            for (bound, (count, _)) in Bound::ALL.iter().zip(&counts.bounds) {
+                let bound = bound.name();
+                let _ = writeln!(text, "lictor_bound_refusals_total{{tenant=\"{tenant}\",bound=\"{bound}\"}} {count}");
+            }
+        }
+        let help = "The highest value that a bound was compared with, by tenant and bound.";
+        let _ = writeln!(text, "# HELP lictor_bound_highest {help}\n# TYPE lictor_bound_highest gauge");
+        for (tenant, counts) in tenants().filter(|(tenant, _)| !tenant.is_empty()) {
+            for (bound, (_, highest)) in Bound::ALL.iter().zip(&counts.bounds) {
+                let bound = bound.name();
+                let _ = writeln!(text, "lictor_bound_highest{{tenant=\"{tenant}\",bound=\"{bound}\"}} {highest}");
             }
         }
         write_head(text, "error_responses_total", "Errors that the gateway itself answered with, by tenant and code.");
@@ -170,6 +203,22 @@ mod tests {
         counts.write(&mut text);
         assert!(text.contains("lictor_error_responses_total{tenant=\"a\\\"b\",code=\"other\"} 5\n"), "{text}");
         assert_eq!(text.matches("lictor_error_responses_total{").count(), MAX_LABELS + 1);
+    }
+
+    #[test]
+    fn bound_metrics_have_refusals_and_highest_value() {
+        let mut counts = AllTenantCounts::default();
+        counts.add_bound("acme", Bound::Text, 1, 70);
+        counts.add_bound("acme", Bound::Text, 0, 30);
+        counts.add_bound("shop", Bound::Text, 2, 90);
+        let mut text = String::new();
+        counts.write(&mut text);
+        assert!(text.contains("lictor_bound_refusals_total{tenant=\"acme\",bound=\"text\"} 1\n"), "{text}");
+        assert!(text.contains("lictor_bound_highest{tenant=\"acme\",bound=\"text\"} 70\n"), "{text}");
+        let mut sum = String::new();
+        counts.sum().write(&mut sum);
+        assert!(sum.contains("lictor_bound_refusals_total{tenant=\"all\",bound=\"text\"} 3\n"), "{sum}");
+        assert!(sum.contains("lictor_bound_highest{tenant=\"all\",bound=\"text\"} 90\n"), "{sum}");
     }
 
     #[test]

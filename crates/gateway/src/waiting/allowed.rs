@@ -11,6 +11,7 @@ use super::{ApprovalOutcome, WaitingCall};
 use crate::clock::now;
 use crate::gateway::Gateway;
 use crate::unavailable::Unavailable;
+use crate::work::Flow;
 
 const PREFIX: &str = "gateway/allowed/";
 
@@ -59,7 +60,7 @@ impl WaitingCall {
         // The grant goes first: from here on the call does not pass, whatever fails below.
         let was_granted = allowed.change_memory(gateway, |memory| memory.revoke(|grant| allowed.is_own(grant))).await?;
         if was_granted {
-            gateway.judges.decide(&allowed.tenant, vec![allowed.answer_event(by, false)?]).await?;
+            gateway.judges.decide(&allowed.tenant, Flow::default(), vec![allowed.answer_event(by, false)?]).await?;
             allowed.report(gateway, token, ApprovalOutcome::Revoked, false);
         }
         forget(gateway, token).await?;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod approvals;
+mod bounds;
 #[path = "../../../exchange/tests/scenes/check.rs"]
 mod check;
 mod control;

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::body;
+use crate::bytes_in_flight::HeldBytes;
 use crate::exchange::{HttpExchange, disconnected};
 use crate::gateway::Gateway;
 use crate::upstream;
@@ -27,6 +28,7 @@ struct CallHead {
     method: Method,
     path: String,
     headers: HeaderMap,
+    held: Arc<HeldBytes>,
 }
 
 impl CallHead {
@@ -43,7 +45,7 @@ impl CallHead {
         if head.status != StatusCode::OK || is_stream || body::has_other_charset(&content_type) {
             return None;
         }
-        let (bytes, read) = body::read(body, limits.body, limits.answer).await;
+        let (bytes, read) = body::read(body, limits.body, limits.answer, &self.held).await;
         read.ok()?;
         body::unpack(header("content-encoding"), &bytes, limits.body, limits.inflation).ok()
     }
@@ -61,6 +63,7 @@ impl HttpExchange {
             method: self.head.method.clone(),
             path: self.head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
             headers: upstream::request_headers(&self.head.headers),
+            held: Arc::clone(&self.held),
         };
         let mut bodies: Vec<Option<Bytes>> = vec![None; requests.len()];
         let mut waiting = requests.into_iter().enumerate();

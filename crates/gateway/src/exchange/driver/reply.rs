@@ -54,8 +54,8 @@ impl HttpExchange {
                     self.record_refusal(&response.code, Vec::new()).await?;
                     return Err(Stop::Tell(Outcome::Refused, response));
                 }
-                ReplyBody::Plain(bytes) => self.send_body(head.status, &head.headers, bytes)?,
-                ReplyBody::Raw(bytes) => self.send_unchanged(head.status, &head.headers, bytes)?,
+                ReplyBody::Plain(bytes) => self.send_body(head.status, &head.headers, bytes).await?,
+                ReplyBody::Raw(bytes) => self.send_unchanged(head.status, &head.headers, bytes).await?,
             }
             self.account.ends(Outcome::UpstreamError, None);
             return Ok(StepResult::Unjudged);
@@ -93,12 +93,12 @@ impl HttpExchange {
             ReplyBody::Plain(bytes) => bytes,
             ReplyBody::Raw(bytes) => {
                 self.gateway.metrics.unchecked.fetch_add(1, Ordering::Relaxed);
-                self.send_unchanged(head.status, &head.headers, bytes)?;
+                self.send_unchanged(head.status, &head.headers, bytes).await?;
                 return Ok(StepResult::Unjudged);
             }
         };
         if head.status == StatusCode::NO_CONTENT {
-            self.send_body(head.status, &head.headers, bytes)?;
+            self.send_body(head.status, &head.headers, bytes).await?;
             return Ok(StepResult::Unjudged);
         }
         driver.head = Some(head);
@@ -141,7 +141,7 @@ impl HttpExchange {
     /// Reads the body of a reply. One that cannot be decompressed is refused, except in shadow mode.
     async fn read_reply(&mut self, head: &Parts, body: Incoming) -> Result<ReplyBody, Stop> {
         let limits = self.gateway.config.limits;
-        let reading = body::read(body, limits.body, limits.answer);
+        let reading = body::read(body, limits.body, limits.answer, &self.held);
         let (bytes, read) = tokio::select! {
             biased;
             () = self.client.closed() => return Err(Stop::Gone),
@@ -150,21 +150,31 @@ impl HttpExchange {
         self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let encoding = head.headers.get("content-encoding").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let unpacked = read.and_then(|()| body::unpack(encoding, &bytes, limits.body, limits.inflation));
+        let unpacked = match read {
+            Ok(()) => self.unpack(encoding, &bytes).await,
+            Err(unread) => Err(unread),
+        };
         let unread = match unpacked {
-            Ok(bytes) => return Ok(ReplyBody::Plain(bytes)),
+            Ok(bytes) => {
+                self.note_body(bytes.len(), None);
+                return Ok(ReplyBody::Plain(bytes));
+            }
             Err(BodyError::Encoding | BodyError::Damaged) if self.gateway.config.shadow => {
                 return Ok(ReplyBody::Raw(bytes));
             }
             Err(unread) => unread,
         };
+        self.note_body(bytes.len(), Some(unread));
+        if unread == BodyError::Busy {
+            return Err(Stop::Tell(unread.outcome(), unread.response().into()));
+        }
         let (outcome, message) = match unread {
             BodyError::BrokenOff => {
                 (Outcome::Truncated, "the upstream closed the connection before the end of its reply")
             }
             BodyError::TooSlow => (Outcome::Truncated, "upstream timeout: the reply did not arrive in time"),
             BodyError::TooLarge => (Outcome::Refused, "the upstream's reply is over the limit on bodies"),
-            BodyError::Type | BodyError::Charset | BodyError::Encoding | BodyError::Damaged => {
+            BodyError::Type | BodyError::Charset | BodyError::Encoding | BodyError::Damaged | BodyError::Busy => {
                 (Outcome::Refused, "the upstream's reply cannot be decompressed")
             }
         };
@@ -195,6 +205,10 @@ impl HttpExchange {
                         self.end_upstream();
                     }
                     self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    if self.held.add(bytes.len()).is_err() {
+                        self.note_body(bytes.len(), Some(BodyError::Busy));
+                        return Err(Stop::Tell(BodyError::Busy.outcome(), BodyError::Busy.response().into()));
+                    }
                     return Ok(StepResult::Bytes(bytes));
                 }
                 Ok(None) => {
@@ -217,10 +231,10 @@ impl HttpExchange {
     /// Sends the client a reply that cannot be read.
     async fn pass_on_reply(&mut self, head: &Parts, body: Incoming) -> Result<(), Stop> {
         let limits = self.gateway.config.limits;
-        let (bytes, _) = body::read(body, limits.body, limits.answer).await;
+        let (bytes, _) = body::read(body, limits.body, limits.answer, &self.held).await;
         self.end_upstream();
         self.account.got.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.send_unchanged(head.status, &head.headers, bytes)
+        self.send_unchanged(head.status, &head.headers, bytes).await
     }
 }
 
