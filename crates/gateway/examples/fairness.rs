@@ -5,6 +5,8 @@
 //! gets the bodies of a case. The figures are the longest waits of the user at both, in milliseconds, and the resident
 //! memory of the attacked gateway.
 
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "an example measures and prints")]
+
 use std::error::Error;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -83,7 +85,8 @@ async fn reply(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hype
     }
     let words: Vec<&str> = path.split('/').collect();
     let count = words.get(1).and_then(|word| word.strip_prefix("calls-")).and_then(|count| count.parse().ok());
-    let large = words.get(1).and_then(|word| word.strip_prefix("text-")).and_then(|count| count.parse().ok());
+    let large: Option<usize> =
+        words.get(1).and_then(|word| word.strip_prefix("text-")).and_then(|count| count.parse().ok());
     let message = match (count, large) {
         (Some(count), _) => {
             let calls: Vec<Value> = (0..count)
@@ -112,7 +115,7 @@ async fn run_gateway(port: u16, upstream: &str, folder: &Path, limits: &str) -> 
     let policy = Policy::parse(POLICY, "policy.yaml", &FileResolver).map_err(|problems| problems.to_string())?.policy;
     let mut parts = GatewayParts::new(policy, Arc::new(EmbeddedStore::open(&folder.join("state"))?));
     let options = LedgerOptions::new(jiff::Timestamp::now);
-    parts.ledger = Some(Ledger::open_or_create(&folder.join("log"), "example/fairness", options)?);
+    parts.ledger = Some(Ledger::open_or_create(folder.join("log"), "example/fairness", options)?);
     let server = Server::bind(config, parts, None, Journal::silent()).await?;
     Ok(server.run(std::future::pending()).await?)
 }

@@ -54,7 +54,7 @@ impl FairGate {
         loop {
             let next = {
                 let mut state = self.state();
-                match state.waiting.pop() {
+                match state.waiting.pop(|next| !next.is_closed()) {
                     Some(next) => next,
                     None => {
                         state.free += 1;
