@@ -4,6 +4,7 @@
 //! its variables.
 
 mod relation;
+mod weakening;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -29,7 +30,7 @@ use crate::state::{Handle, Point};
 use crate::value::Value;
 use crate::verdict::Verdict;
 use crate::word::{Ending, Word};
-pub use relation::{Relation, relate, vacuity};
+pub use relation::{Relation, is_weaker, relate, vacuity};
 
 /// An infinite word: a stem and a cycle that repeats for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +124,39 @@ impl Analysis {
         Ok(Analysis { monitor, cache, arena: arena.clone(), formula, valuation })
     }
 
-    /// Returns an infinite word that satisfies it; none if it is unsatisfiable.
+    /// Returns the verdict before the first position: violated if no infinite trace satisfies it, satisfied if each
+    /// does.
+    pub fn initial_verdict(&mut self) -> Verdict {
+        let skeleton = &self.monitor.compiled.skeleton;
+        let start = self.cache.start(skeleton, self.valuation);
+        self.monitor.apply_polarity(self.cache.verdict(skeleton, &start))
+    }
+
+    /// Whether a search ended before it knew whether a continuation exists, and assumed one.
+    pub fn is_partial(&self) -> bool {
+        self.cache.usage().is_partial
+    }
+
+    /// Returns the work of all that was asked so far, in steps of the engine.
+    pub fn work(&self) -> u64 {
+        self.cache.spent()
+    }
+
+    /// Whether a position can violate it, not only a deadline or the end; none if it has too many states.
+    pub fn can_position_violate(&mut self) -> Option<bool> {
+        if self.monitor.is_about_data() {
+            return None;
+        }
+        let graph = Graph::explore(&self.monitor, &mut self.cache, self.valuation)?;
+        let violated = self.monitor.apply_polarity(Verdict::Violated);
+        let skeleton = &self.monitor.compiled.skeleton;
+        let breaks: Vec<bool> =
+            graph.points.iter().map(|point| self.cache.verdict(skeleton, point) == violated).collect();
+        let mut states = graph.next.iter().zip(&breaks);
+        Some(states.any(|(targets, is_broken)| !is_broken && targets.iter().any(|target| breaks[*target])))
+    }
+
+    /// Returns an infinite word that satisfies it; none if it is unsatisfiable, or the search for one ended.
     pub fn satisfying(&mut self) -> Option<Lasso> {
         self.find_example(!self.monitor.compiled.negated)
     }
@@ -336,7 +369,8 @@ impl Analysis {
                 if graph.points[*next].id() == Some(shown) {
                     continue;
                 }
-                for edge in satisfy.edges(&clause, Some(*letter), &mut norms, skeleton)? {
+                let edges = satisfy.edges(&clause, Some(*letter), &mut norms, skeleton)?;
+                for edge in edges {
                     let known = numbers.len();
                     let to = *numbers.entry((*next, edge.target.clone())).or_insert(known);
                     if to == known {

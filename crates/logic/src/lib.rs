@@ -41,6 +41,7 @@ mod clock;
 pub mod comparison;
 mod compile;
 pub mod compile_error;
+mod condition;
 mod data;
 mod dnf;
 mod english;
@@ -94,7 +95,7 @@ pub mod word;
 mod work;
 
 pub use after::After;
-pub use analysis::{Analysis, Class, Lasso, Relation, relate, vacuity};
+pub use analysis::{Analysis, Class, Lasso, Relation, is_weaker, relate, vacuity};
 pub use arena::{Arena, Node};
 pub use automaton::{Automaton, AutomatonEdge, AutomatonState};
 pub use belief::{Belief, BeliefError, BeliefMonitor, BeliefSnapshot, BindingRisk, FactInfluence};

@@ -187,14 +187,25 @@ pub(crate) struct Norms {
     remembers: Vec<bool>,
     /// What the present step has looked at.
     pub(crate) work: Work,
+    /// For each node about the present and the past, at most how many alternatives it has; zero for those that look
+    /// ahead.
+    alternatives: Vec<u32>,
 }
+
+/// The most alternatives of a norm about the present that are listed one by one.
+const MAX_LISTED_ALTERNATIVES: u32 = 128;
 
 impl Norms {
     pub(crate) const FALSE: Norm = Norm(0);
     pub(crate) const TRUE: Norm = Norm(1);
 
     pub(crate) fn new() -> Norms {
-        let mut norms = Norms { nodes: IndexSet::default(), remembers: Vec::new(), work: Work::default() };
+        let mut norms = Norms {
+            nodes: IndexSet::default(),
+            remembers: Vec::new(),
+            alternatives: Vec::new(),
+            work: Work::default(),
+        };
         norms.intern(NormNode::False);
         norms.intern(NormNode::True);
         norms
@@ -229,11 +240,35 @@ impl Norms {
             | NormNode::TimedTrigger { .. } => true,
         };
         self.work.charge(node.size());
+        let alternatives = self.count_alternatives(&node);
         let (index, new) = self.nodes.insert_full(node);
         if new {
             self.remembers.push(below);
+            self.alternatives.push(alternatives);
         }
         Norm(index as u32)
+    }
+
+    fn count_alternatives(&self, node: &NormNode) -> u32 {
+        let count = |norm: &Norm| self.alternatives[norm.0 as usize];
+        let looks_ahead = |list: &[Norm]| list.iter().any(|norm| count(norm) == 0);
+        match node {
+            NormNode::True | NormNode::False | NormNode::Literal { .. } => 1,
+            NormNode::And(list) | NormNode::Or(list) if looks_ahead(list) => 0,
+            NormNode::And(list) => list.iter().map(count).fold(1, u32::saturating_mul),
+            NormNode::Or(list) => list.iter().map(count).fold(0, u32::saturating_add),
+            NormNode::Previous { .. } => 1,
+            NormNode::Since { f, g, .. } | NormNode::TimedSince { f, g, .. } => count(f).saturating_add(count(g)),
+            NormNode::Trigger { f, g, .. } | NormNode::TimedTrigger { f, g, .. } => {
+                count(f).saturating_add(1).saturating_mul(count(g))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether a norm is about the present and the past, and has too many alternatives to list.
+    pub(crate) fn is_dense(&self, norm: Norm) -> bool {
+        self.alternatives[norm.0 as usize] > MAX_LISTED_ALTERNATIVES
     }
 
     /// Interns a node of another arena, which has already simplified it.
@@ -414,23 +449,30 @@ impl Norms {
 
     /// Collects the slots of a norm.
     pub(crate) fn slots(&self, norm: Norm, found: &mut Vec<(u8, Option<Slot>)>) {
-        if !self.remembers(norm) {
+        self.collect_slots(norm, found, &mut rustc_hash::FxHashSet::default());
+    }
+
+    fn collect_slots(&self, norm: Norm, found: &mut Vec<(u8, Option<Slot>)>, seen: &mut rustc_hash::FxHashSet<Norm>) {
+        // Norms share parts: without a memory, a chain of equivalences would take exponential time.
+        if !self.remembers(norm) || !seen.insert(norm) {
             return;
         }
         match self.node(norm) {
             NormNode::True | NormNode::False | NormNode::Literal { .. } => {}
             NormNode::And(list) | NormNode::Or(list) => {
                 for norm in list {
-                    self.slots(*norm, found);
+                    self.collect_slots(*norm, found, seen);
                 }
             }
-            NormNode::Next(f) | NormNode::WeakNext(f) | NormNode::Previous { f, .. } => self.slots(*f, found),
+            NormNode::Next(f) | NormNode::WeakNext(f) | NormNode::Previous { f, .. } => {
+                self.collect_slots(*f, found, seen)
+            }
             NormNode::Until { f, g, .. }
             | NormNode::Release { f, g, .. }
             | NormNode::Since { f, g, .. }
             | NormNode::Trigger { f, g, .. } => {
-                self.slots(*f, found);
-                self.slots(*g, found);
+                self.collect_slots(*f, found, seen);
+                self.collect_slots(*g, found, seen);
             }
             NormNode::TimedUntil { clock, start, f, g, .. } | NormNode::TimedRelease { clock, start, f, g } => {
                 match start {
@@ -438,16 +480,16 @@ impl Norms {
                     Start::At { slot, .. } => found.push((*clock, Some(*slot))),
                     Start::Now => found.push((*clock, None)),
                 }
-                self.slots(*f, found);
-                self.slots(*g, found);
+                self.collect_slots(*f, found, seen);
+                self.collect_slots(*g, found, seen);
             }
             NormNode::TimedSince { clock, marks, f, g } | NormNode::TimedTrigger { clock, marks, f, g } => {
                 found.extend(marks.iter().map(|mark| match mark {
                     Mark::At { slot, .. } => (*clock, Some(*slot)),
                     Mark::Now => (*clock, None),
                 }));
-                self.slots(*f, found);
-                self.slots(*g, found);
+                self.collect_slots(*f, found, seen);
+                self.collect_slots(*g, found, seen);
             }
         }
     }

@@ -4,6 +4,8 @@
 //! operators rewritten with their new memory (after Havelund and Roşu). One set of functions reads a full letter, when
 //! a trace is followed, and a partial one, when `satisfiability.rs` searches for a continuation.
 
+use std::cell::RefCell;
+
 use rustc_hash::FxHashMap;
 
 use crate::dnf::{Dnf, Obligation};
@@ -19,7 +21,8 @@ pub(crate) enum KnownLetter<'a> {
     Possible { bits: u64, unknown: u64, ages: SlotAges<'a> },
     /// Only some bits are known; a time is never known. Bit `64 + clock` is a guess whether some mark of a timed past
     /// operator lies within its bound.
-    Partial { positive: u128, negative: u128 },
+    /// Norms with too many alternatives to be decided bit by bit have a truth of their own.
+    Partial { positive: u128, negative: u128, truths: &'a [(Norm, bool)] },
 }
 
 /// How old the moments in slots are, as far as a step needs to know.
@@ -37,9 +40,13 @@ impl SlotAges<'_> {
     }
 }
 
-/// The first unknown bit that an evaluation needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UndeterminedBit(pub(crate) u8);
+/// What an evaluation needs first, and is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undetermined {
+    Bit(u8),
+    /// A norm about the present with too many alternatives.
+    Norm(Norm),
+}
 
 /// Returns the bit of a partial letter that guesses about a clock.
 pub(crate) const fn clock_bit(clock: u8) -> u8 {
@@ -47,23 +54,23 @@ pub(crate) const fn clock_bit(clock: u8) -> u8 {
 }
 
 impl KnownLetter<'_> {
-    fn literal(&self, bit: u8, positive: bool) -> Result<bool, UndeterminedBit> {
+    fn literal(&self, bit: u8, positive: bool) -> Result<bool, Undetermined> {
         match self {
             KnownLetter::Possible { unknown, .. } if unknown >> bit & 1 == 1 => Ok(true),
             _ => Ok(self.bit(bit)? == positive),
         }
     }
 
-    fn bit(&self, bit: u8) -> Result<bool, UndeterminedBit> {
+    fn bit(&self, bit: u8) -> Result<bool, Undetermined> {
         match self {
             KnownLetter::Full { bits, .. } | KnownLetter::Possible { bits, .. } => Ok(bits >> bit & 1 == 1),
-            KnownLetter::Partial { positive, negative } => {
+            KnownLetter::Partial { positive, negative, .. } => {
                 if positive >> bit & 1 == 1 {
                     Ok(true)
                 } else if negative >> bit & 1 == 1 {
                     Ok(false)
                 } else {
-                    Err(UndeterminedBit(bit))
+                    Err(Undetermined::Bit(bit))
                 }
             }
         }
@@ -89,7 +96,7 @@ impl KnownLetter<'_> {
     }
 
     /// Whether some mark lies within the bound.
-    fn has_mark_within(&self, clock: u8, marks: &[Mark]) -> Result<bool, UndeterminedBit> {
+    fn has_mark_within(&self, clock: u8, marks: &[Mark]) -> Result<bool, Undetermined> {
         match self {
             _ if marks.is_empty() => Ok(false),
             KnownLetter::Full { .. } | KnownLetter::Possible { .. } => {
@@ -108,16 +115,35 @@ pub(crate) struct Progress<'a> {
     updated: FxHashMap<Norm, Norm>,
     unfolded: FxHashMap<Norm, Dnf>,
     packed: FxHashMap<Norm, Option<(Norm, bool)>>,
+    /// The truths of norms with many alternatives: they share parts.
+    truths: RefCell<FxHashMap<Norm, bool>>,
 }
 
 impl<'a> Progress<'a> {
     pub(crate) fn new(norms: &'a mut Norms, clocks: &'a [Clock], letter: KnownLetter<'a>) -> Progress<'a> {
         let (updated, unfolded, packed) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-        Progress { norms, clocks, letter, updated, unfolded, packed }
+        Progress { norms, clocks, letter, updated, unfolded, packed, truths: RefCell::default() }
     }
 
     /// Returns the truth of a norm without future operators.
-    pub(crate) fn evaluate(&self, norm: Norm) -> Result<bool, UndeterminedBit> {
+    pub(crate) fn evaluate(&self, norm: Norm) -> Result<bool, Undetermined> {
+        if !self.norms.is_dense(norm) {
+            return self.evaluate_node(norm);
+        }
+        if let KnownLetter::Partial { truths, .. } = self.letter {
+            let known = truths.iter().find(|(other, _)| *other == norm);
+            return known.map(|(_, truth)| *truth).ok_or(Undetermined::Norm(norm));
+        }
+        let known = self.truths.borrow().get(&norm).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let truth = self.evaluate_node(norm)?;
+        self.truths.borrow_mut().insert(norm, truth);
+        Ok(truth)
+    }
+
+    fn evaluate_node(&self, norm: Norm) -> Result<bool, Undetermined> {
         match self.norms.node(norm) {
             NormNode::True => Ok(true),
             NormNode::False => Ok(false),
@@ -161,7 +187,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Evaluates `&` (or, with `unit` false, `|`): a deciding operand decides even if others are undetermined.
-    fn evaluate_all(&self, list: &[Norm], unit: bool) -> Result<bool, UndeterminedBit> {
+    fn evaluate_all(&self, list: &[Norm], unit: bool) -> Result<bool, Undetermined> {
         let mut undetermined = None;
         for norm in list {
             match self.evaluate(*norm) {
@@ -174,16 +200,16 @@ impl<'a> Progress<'a> {
     }
 
     /// Evaluates a since: `g`, or `f` and a `g` in memory.
-    fn evaluate_since(&self, held: bool, f: Norm, g: Option<Norm>) -> Result<bool, UndeterminedBit> {
+    fn evaluate_since(&self, held: bool, f: Norm, g: Option<Norm>) -> Result<bool, Undetermined> {
         self.evaluate_since_within(Ok(held), f, g)
     }
 
     fn evaluate_since_within(
         &self,
-        held: Result<bool, UndeterminedBit>,
+        held: Result<bool, Undetermined>,
         f: Norm,
         g: Option<Norm>,
-    ) -> Result<bool, UndeterminedBit> {
+    ) -> Result<bool, Undetermined> {
         let now = g.map_or(Ok(false), |g| self.evaluate(g));
         if let Ok(true) = now {
             return Ok(true);
@@ -197,16 +223,16 @@ impl<'a> Progress<'a> {
     }
 
     /// Evaluates a trigger: `g`, and `f` or no break in memory.
-    fn evaluate_trigger(&self, broken: bool, f: Norm, g: Option<Norm>) -> Result<bool, UndeterminedBit> {
+    fn evaluate_trigger(&self, broken: bool, f: Norm, g: Option<Norm>) -> Result<bool, Undetermined> {
         self.evaluate_trigger_within(Ok(broken), f, g)
     }
 
     fn evaluate_trigger_within(
         &self,
-        broken: Result<bool, UndeterminedBit>,
+        broken: Result<bool, Undetermined>,
         f: Norm,
         g: Option<Norm>,
-    ) -> Result<bool, UndeterminedBit> {
+    ) -> Result<bool, Undetermined> {
         let now = g.map_or(Ok(true), |g| self.evaluate(g));
         if let Ok(false) = now {
             return Ok(false);
@@ -220,7 +246,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Returns a norm with its memory after this position.
-    pub(crate) fn update(&mut self, norm: Norm) -> Result<Norm, UndeterminedBit> {
+    pub(crate) fn update(&mut self, norm: Norm) -> Result<Norm, Undetermined> {
         if !self.norms.remembers(norm) {
             return Ok(norm);
         }
@@ -304,7 +330,7 @@ impl<'a> Progress<'a> {
         Ok(result)
     }
 
-    fn update_all(&mut self, list: &[Norm]) -> Result<Vec<Norm>, UndeterminedBit> {
+    fn update_all(&mut self, list: &[Norm]) -> Result<Vec<Norm>, Undetermined> {
         list.iter().map(|norm| self.update(*norm)).collect()
     }
 
@@ -313,9 +339,9 @@ impl<'a> Progress<'a> {
         &self,
         span: u32,
         left: u32,
-        marks: Result<bool, UndeterminedBit>,
-        stays: Result<bool, UndeterminedBit>,
-    ) -> Result<u32, UndeterminedBit> {
+        marks: Result<bool, Undetermined>,
+        stays: Result<bool, Undetermined>,
+    ) -> Result<u32, Undetermined> {
         let older = match left {
             0 => 0,
             FOREVER => FOREVER,
@@ -334,8 +360,8 @@ impl<'a> Progress<'a> {
         clock: u8,
         marks: &[Mark],
         fresh: bool,
-        stays: impl Fn() -> Result<bool, UndeterminedBit>,
-    ) -> Result<Vec<Mark>, UndeterminedBit> {
+        stays: impl Fn() -> Result<bool, Undetermined>,
+    ) -> Result<Vec<Mark>, Undetermined> {
         let at_once = self.starts_at_once(clock);
         if fresh && at_once {
             // The newest mark outlives all older ones.
@@ -528,9 +554,9 @@ pub(crate) fn start_clock(start: Start) -> Start {
 
 /// Returns the conjunction of two, evaluating the second only if needed.
 fn and_lazily(
-    first: Result<bool, UndeterminedBit>,
-    second: impl FnOnce() -> Result<bool, UndeterminedBit>,
-) -> Result<bool, UndeterminedBit> {
+    first: Result<bool, Undetermined>,
+    second: impl FnOnce() -> Result<bool, Undetermined>,
+) -> Result<bool, Undetermined> {
     match first {
         Ok(false) => Ok(false),
         Ok(true) => second(),

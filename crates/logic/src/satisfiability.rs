@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::condition::{Condition, Conditions};
 use crate::dnf::{Clause, Obligation, join_clauses};
 use crate::norm::{FOREVER, Mark, Norm, NormNode, Norms, Start};
-use crate::progress::{KnownLetter, Progress, UndeterminedBit, clock_bit, shorten_bound};
+use crate::progress::{KnownLetter, Progress, Undetermined, clock_bit, shorten_bound};
 use crate::skeleton::Skeleton;
 use crate::slots::rewrite_times;
 pub(crate) use constant_letter::find_constant_letter;
@@ -26,17 +27,41 @@ pub(crate) use constant_letter::find_constant_letter;
 struct Expansion {
     positive: u128,
     negative: u128,
+    /// What the other bits must meet.
+    condition: Condition,
+    /// The norms about the present that the condition decides.
+    truths: Vec<(Norm, bool)>,
     next: Vec<Norm>,
     /// The families of untils that are put off.
     put_off: u64,
 }
 
-impl Expansion {
-    const FREE: Expansion = Expansion { positive: 0, negative: 0, next: Vec::new(), put_off: 0 };
+/// The conditions of a search, and the work that is left of it.
+struct Scene<'a> {
+    conditions: &'a mut Conditions,
+    left: &'a mut usize,
+}
 
-    fn and(&self, other: &Expansion) -> Option<Expansion> {
+impl Expansion {
+    const FREE: Expansion = Expansion {
+        positive: 0,
+        negative: 0,
+        condition: Condition::ALWAYS,
+        truths: Vec::new(),
+        next: Vec::new(),
+        put_off: 0,
+    };
+
+    fn and(&self, other: &Expansion, scene: &mut Scene<'_>) -> Option<Expansion> {
         let (positive, negative) = (self.positive | other.positive, self.negative | other.negative);
         if positive & negative != 0 {
+            return None;
+        }
+        let mut condition = Condition::ALWAYS;
+        if (self.condition, other.condition) != (Condition::ALWAYS, Condition::ALWAYS) {
+            condition = scene.conditions.and(self.condition, other.condition, (positive, negative), scene.left);
+        }
+        if condition == Condition::NEVER {
             return None;
         }
         let mut next = self.next.clone();
@@ -45,7 +70,8 @@ impl Expansion {
                 next.push(*norm);
             }
         }
-        Some(Expansion { positive, negative, next, put_off: self.put_off | other.put_off })
+        let truths = self.truths.iter().chain(&other.truths).copied().collect();
+        Some(Expansion { positive, negative, condition, truths, next, put_off: self.put_off | other.put_off })
     }
 
     /// Whether this alternative asks for no more than the other.
@@ -53,6 +79,7 @@ impl Expansion {
         self.positive & !other.positive == 0
             && self.negative & !other.negative == 0
             && self.put_off & !other.put_off == 0
+            && (self.condition == Condition::ALWAYS || self.condition == other.condition)
             && self.next.iter().all(|norm| other.next.contains(norm))
     }
 }
@@ -72,6 +99,7 @@ const CLAUSE_LENGTH_PER_WORK: usize = 8;
 pub(crate) struct Satisfiability {
     met: FxHashMap<Clause, bool>,
     expansions: FxHashMap<Norm, Option<Arc<[Expansion]>>>,
+    conditions: Conditions,
     /// Whether a limit was reached, so that some clause counts as one that can be met without a full search.
     pub(crate) is_partial: bool,
     /// The work that is left of the present search.
@@ -85,11 +113,12 @@ impl Satisfiability {
     pub(crate) fn clear(&mut self) {
         self.met.clear();
         self.expansions.clear();
+        self.conditions = Conditions::default();
     }
 
     /// Returns the number of cached answers.
     pub(crate) fn len(&self) -> usize {
-        self.met.len() + self.expansions.len()
+        self.met.len() + self.expansions.len() + self.conditions.len()
     }
 
     /// Begins a search, with all of its budget. It may ask about several clauses.
@@ -145,7 +174,7 @@ impl Satisfiability {
         });
         let mut open = EdgeIterator { expansions, pending: vec![(0, given)], undecided: Vec::new() };
         let mut edges: Vec<Edge> = Vec::new();
-        while let Some(edge) = next_edge(&mut open, norms, skeleton, &mut self.left) {
+        while let Some(edge) = next_edge(&mut open, norms, skeleton, &mut self.scene()) {
             let known = |other: &Edge| other.target == edge.target && other.put_off == edge.put_off;
             if !edges.iter().any(known) {
                 edges.push(edge);
@@ -154,7 +183,11 @@ impl Satisfiability {
                 return None;
             }
         }
-        (self.left > 0).then_some(edges)
+        (self.left > 0 && !self.conditions.is_partial).then_some(edges)
+    }
+
+    fn scene(&mut self) -> Scene<'_> {
+        Scene { conditions: &mut self.conditions, left: &mut self.left }
     }
 
     fn find_expansions(&mut self, norm: Norm, norms: &mut Norms, skeleton: &Skeleton) -> Option<Arc<[Expansion]>> {
@@ -174,6 +207,12 @@ impl Satisfiability {
         let free = || vec![Expansion::FREE];
         let later = |norm: Norm, put_off: u64| vec![Expansion { next: vec![norm], put_off, ..Expansion::FREE }];
         let at_once = |clock: u8| skeleton.clocks[usize::from(clock)].from.0 == 0;
+        if norms.is_dense(norm)
+            && let Some(condition) = self.conditions.describe((norm, true), norms, skeleton, &mut self.left)
+        {
+            let whole = Expansion { condition, truths: vec![(norm, true)], ..Expansion::FREE };
+            return Some(if condition == Condition::NEVER { Vec::new() } else { vec![whole] });
+        }
         match norms.node(norm).clone() {
             NormNode::True => Some(free()),
             NormNode::False => Some(Vec::new()),
@@ -187,7 +226,7 @@ impl Satisfiability {
                 let mut result = free();
                 for norm in list {
                     let factor = self.find_expansions(norm, norms, skeleton)?;
-                    result = multiply_expansions(&result, &factor, &mut self.left)?;
+                    result = multiply_expansions(&result, &factor, &mut self.scene())?;
                 }
                 Some(result)
             }
@@ -208,7 +247,7 @@ impl Satisfiability {
                 // A countdown to a bound ends by itself: only untils without a bound need fairness.
                 let put_off = if from == 0 && to == FOREVER { 1 << family } else { 0 };
                 let condition = self.find_expansions(f, norms, skeleton)?;
-                let postponed = multiply_expansions(&later(rest, put_off), &condition, &mut self.left)?;
+                let postponed = multiply_expansions(&later(rest, put_off), &condition, &mut self.scene())?;
                 unite_expansions(now, &postponed)
             }
             NormNode::Release { from, to, f, g } => {
@@ -218,7 +257,7 @@ impl Satisfiability {
                 }
                 let rest = norms.release(from.saturating_sub(1), shorten_bound(to), f, g);
                 let kept_up = unite_expansions(self.find_expansions(f, norms, skeleton)?.to_vec(), &later(rest, 0))?;
-                multiply_expansions(&now, &kept_up, &mut self.left)
+                multiply_expansions(&now, &kept_up, &mut self.scene())
             }
             NormNode::TimedUntil { family, clock, start, f, g } => {
                 let within = matches!(start, Start::At { .. }) || at_once(clock);
@@ -227,7 +266,7 @@ impl Satisfiability {
                 // Before its lower bound it waits for time, not for its goal.
                 let put_off = if within { 1 << family } else { 0 };
                 let condition = self.find_expansions(f, norms, skeleton)?;
-                let postponed = multiply_expansions(&later(rest, put_off), &condition, &mut self.left)?;
+                let postponed = multiply_expansions(&later(rest, put_off), &condition, &mut self.scene())?;
                 unite_expansions(now, &postponed)
             }
             // Its rest may have expired before the next position.
@@ -243,7 +282,7 @@ impl Satisfiability {
             NormNode::Trigger { left, f, g, .. } => {
                 let before = if left > 0 { self.find_expansions(f, norms, skeleton)?.to_vec() } else { free() };
                 let now = self.find_expansions(g, norms, skeleton)?;
-                multiply_expansions(&before, &now, &mut self.left)
+                multiply_expansions(&before, &now, &mut self.scene())
             }
             NormNode::TimedSince { clock, marks, f, g } => {
                 let guess = vec![Expansion { positive: 1 << clock_bit(clock), ..Expansion::FREE }];
@@ -251,7 +290,7 @@ impl Satisfiability {
                     Vec::new()
                 } else {
                     let condition = self.find_expansions(f, norms, skeleton)?;
-                    multiply_expansions(&guess, &condition, &mut self.left)?
+                    multiply_expansions(&guess, &condition, &mut self.scene())?
                 };
                 let now = if at_once(clock) { self.find_expansions(g, norms, skeleton)?.to_vec() } else { Vec::new() };
                 unite_expansions(before, &now)
@@ -264,19 +303,19 @@ impl Satisfiability {
                     unite_expansions(guess, &self.find_expansions(f, norms, skeleton)?)?
                 };
                 let now = if at_once(clock) { self.find_expansions(g, norms, skeleton)?.to_vec() } else { free() };
-                multiply_expansions(&before, &now, &mut self.left)
+                multiply_expansions(&before, &now, &mut self.scene())
             }
         }
     }
 }
 
 /// Joins every alternative of one list with every one of another; none if they are too many, or the budget ends.
-fn multiply_expansions(left: &[Expansion], right: &[Expansion], budget: &mut usize) -> Option<Vec<Expansion>> {
+fn multiply_expansions(left: &[Expansion], right: &[Expansion], scene: &mut Scene<'_>) -> Option<Vec<Expansion>> {
     let mut result: Vec<Expansion> = Vec::new();
     for a in left {
         for b in right {
-            *budget = budget.checked_sub(1)?;
-            if let Some(expansion) = a.and(b) {
+            *scene.left = scene.left.checked_sub(1)?;
+            if let Some(expansion) = a.and(b, scene) {
                 add_expansion(&mut result, expansion);
             }
         }
@@ -390,7 +429,7 @@ impl EmptinessSearch<'_> {
             return true;
         }
         while let Some(visit) = self.path.last_mut() {
-            let edge = next_edge(&mut visit.edges, self.norms, self.skeleton, &mut self.satisfy.left);
+            let edge = next_edge(&mut visit.edges, self.norms, self.skeleton, &mut self.satisfy.scene());
             if self.satisfy.left == 0 {
                 self.satisfy.is_partial = true;
                 return self.record_found();
@@ -483,21 +522,34 @@ impl EmptinessSearch<'_> {
 }
 
 /// Returns the next edge: chooses an alternative for each obligation, then decides the bits that memory needs. None if
-/// there is no further one, or `budget` is used up.
-fn next_edge(edges: &mut EdgeIterator, norms: &mut Norms, skeleton: &Skeleton, budget: &mut usize) -> Option<Edge> {
+/// there is no further one, or no work is left.
+fn next_edge(edges: &mut EdgeIterator, norms: &mut Norms, skeleton: &Skeleton, scene: &mut Scene<'_>) -> Option<Edge> {
     loop {
-        *budget = budget.checked_sub(1)?;
+        *scene.left = scene.left.checked_sub(1)?;
         if let Some(expansion) = edges.undecided.pop() {
             match find_successor(&expansion, norms, skeleton) {
                 Ok(Some(target)) => {
+                    let letter = expansion.positive | scene.conditions.least_letter(expansion.condition);
                     // The upper half is guesses about times, not facts.
-                    return Some(Edge { target, put_off: expansion.put_off, letter: expansion.positive as u64 });
+                    return Some(Edge { target, put_off: expansion.put_off, letter: letter as u64 });
                 }
                 Ok(None) => {}
-                Err(UndeterminedBit(bit)) => {
+                Err(Undetermined::Bit(bit)) => {
                     let (positive, negative) = implied_bits(bit, skeleton);
-                    edges.undecided.extend(expansion.and(&Expansion { positive, ..Expansion::FREE }));
-                    edges.undecided.extend(expansion.and(&Expansion { negative, ..Expansion::FREE }));
+                    edges.undecided.extend(expansion.and(&Expansion { positive, ..Expansion::FREE }, scene));
+                    edges.undecided.extend(expansion.and(&Expansion { negative, ..Expansion::FREE }, scene));
+                }
+                Err(Undetermined::Norm(norm)) => {
+                    for truth in [true, false] {
+                        let described = scene.conditions.describe((norm, truth), norms, skeleton, scene.left);
+                        // A norm with too many decisions ends the search.
+                        let Some(condition) = described else {
+                            *scene.left = 0;
+                            return None;
+                        };
+                        let decided = Expansion { condition, truths: vec![(norm, truth)], ..Expansion::FREE };
+                        edges.undecided.extend(expansion.and(&decided, scene));
+                    }
                 }
             }
             continue;
@@ -508,7 +560,7 @@ fn next_edge(edges: &mut EdgeIterator, norms: &mut Norms, skeleton: &Skeleton, b
             Some(list) => {
                 // Pushed in reverse, so that the first alternative of each list is tried first.
                 for other in list.iter().rev() {
-                    if let Some(joint) = expansion.and(other) {
+                    if let Some(joint) = expansion.and(other, scene) {
                         edges.pending.push((chosen + 1, joint));
                     }
                 }
@@ -529,11 +581,11 @@ fn find_successor(
     expansion: &Expansion,
     norms: &mut Norms,
     skeleton: &Skeleton,
-) -> Result<Option<Clause>, UndeterminedBit> {
+) -> Result<Option<Clause>, Undetermined> {
     let mut progress = Progress::new(
         norms,
         &skeleton.clocks,
-        KnownLetter::Partial { positive: expansion.positive, negative: expansion.negative },
+        KnownLetter::Partial { positive: expansion.positive, negative: expansion.negative, truths: &expansion.truths },
     );
     let mut list = Vec::with_capacity(expansion.next.len());
     for norm in &expansion.next {

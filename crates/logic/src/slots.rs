@@ -94,70 +94,88 @@ pub(crate) fn rewrite_times(
     start: &mut impl FnMut(u8, Start) -> Option<Start>,
     marks: &mut impl FnMut(u8, &[Mark]) -> Vec<Mark>,
 ) -> Norm {
+    rewrite_shared(norm, norms, start, marks, &mut FxHashMap::default())
+}
+
+fn rewrite_shared(
+    norm: Norm,
+    norms: &mut Norms,
+    start: &mut impl FnMut(u8, Start) -> Option<Start>,
+    marks: &mut impl FnMut(u8, &[Mark]) -> Vec<Mark>,
+    known: &mut FxHashMap<Norm, Norm>,
+) -> Norm {
     if !norms.remembers(norm) {
         return norm;
     }
-    match norms.node(norm).clone() {
+    // Norms share parts: without a memory, a chain of equivalences would take exponential time.
+    if let Some(known) = known.get(&norm) {
+        return *known;
+    }
+    let result = match norms.node(norm).clone() {
         NormNode::True | NormNode::False | NormNode::Literal { .. } => norm,
         NormNode::And(list) => {
-            let list: Vec<Norm> = list.iter().map(|norm| rewrite_times(*norm, norms, start, marks)).collect();
+            let list: Vec<Norm> = list.iter().map(|norm| rewrite_shared(*norm, norms, start, marks, known)).collect();
             norms.and(list)
         }
         NormNode::Or(list) => {
-            let list: Vec<Norm> = list.iter().map(|norm| rewrite_times(*norm, norms, start, marks)).collect();
+            let list: Vec<Norm> = list.iter().map(|norm| rewrite_shared(*norm, norms, start, marks, known)).collect();
             norms.or(list)
         }
         NormNode::Next(f) => {
-            let f = rewrite_times(f, norms, start, marks);
+            let f = rewrite_shared(f, norms, start, marks, known);
             norms.next(f)
         }
         NormNode::WeakNext(f) => {
-            let f = rewrite_times(f, norms, start, marks);
+            let f = rewrite_shared(f, norms, start, marks, known);
             norms.weak_next(f)
         }
         NormNode::Previous { f, was } => {
-            let f = rewrite_times(f, norms, start, marks);
+            let f = rewrite_shared(f, norms, start, marks, known);
             norms.previous(f, was)
         }
         NormNode::Until { family, from, to, f, g } => {
-            let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+            let (f, g) = (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
             norms.until(family, from, to, f, g)
         }
         NormNode::Release { from, to, f, g } => {
-            let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+            let (f, g) = (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
             norms.release(from, to, f, g)
         }
         NormNode::Since { span, left, f, g } => {
-            let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+            let (f, g) = (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
             norms.since(span, left, f, g)
         }
         NormNode::Trigger { span, left, f, g } => {
-            let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+            let (f, g) = (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
             norms.trigger(span, left, f, g)
         }
         NormNode::TimedUntil { family, clock, start: begun, f, g } => match start(clock, begun) {
             None => Norms::FALSE,
             Some(begun) => {
-                let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+                let (f, g) =
+                    (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
                 norms.timed_until(family, clock, begun, f, g)
             }
         },
         NormNode::TimedRelease { clock, start: begun, f, g } => match start(clock, begun) {
             None => Norms::TRUE,
             Some(begun) => {
-                let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+                let (f, g) =
+                    (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
                 norms.timed_release(clock, begun, f, g)
             }
         },
         NormNode::TimedSince { clock, marks: list, f, g } => {
             let list = marks(clock, &list);
-            let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+            let (f, g) = (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
             norms.timed_since(clock, list, f, g)
         }
         NormNode::TimedTrigger { clock, marks: list, f, g } => {
             let list = marks(clock, &list);
-            let (f, g) = (rewrite_times(f, norms, start, marks), rewrite_times(g, norms, start, marks));
+            let (f, g) = (rewrite_shared(f, norms, start, marks, known), rewrite_shared(g, norms, start, marks, known));
             norms.timed_trigger(clock, list, f, g)
         }
-    }
+    };
+    known.insert(norm, result);
+    result
 }

@@ -56,11 +56,25 @@ pub(super) struct FormBuilder<'a> {
     pub(super) spelt: Vec<Arc<str>>,
     /// The variables in scope, the innermost last.
     scope: Vec<(Arc<str>, usize)>,
+    /// In how many equivalences the present part is, and how many parts were built there.
+    equivalences: usize,
+    written_parts: usize,
 }
+
+/// The most parts of the equivalences of a form. Each is written out as two alternatives, so a chain doubles with each.
+const MAX_WRITTEN_PARTS: usize = 2000;
 
 impl<'a> FormBuilder<'a> {
     pub(super) fn new(arena: &'a Arena) -> FormBuilder<'a> {
-        FormBuilder { arena, names: Vec::new(), slots: 0, spelt: Vec::new(), scope: Vec::new() }
+        FormBuilder {
+            arena,
+            names: Vec::new(),
+            slots: 0,
+            spelt: Vec::new(),
+            scope: Vec::new(),
+            equivalences: 0,
+            written_parts: 0,
+        }
     }
 
     /// Binds a variable and returns its slot.
@@ -75,6 +89,13 @@ impl<'a> FormBuilder<'a> {
     /// Returns the form of a formula, or of its negation.
     pub(super) fn build_form(&mut self, f: Formula, positive: bool) -> Result<Form, CompileError> {
         let arena = self.arena;
+        self.written_parts += usize::from(self.equivalences > 0);
+        if self.written_parts > MAX_WRITTEN_PARTS {
+            return Err(CompileError::new(
+                format!("its equivalences have more than {MAX_WRITTEN_PARTS} parts when they are written out"),
+                "make the chain of `<->` a property of its own, without counting and without values across positions",
+            ));
+        }
         Ok(match &arena[f] {
             Node::True => truth_form(positive),
             Node::False => truth_form(!positive),
@@ -93,8 +114,10 @@ impl<'a> FormBuilder<'a> {
                 if positive { Form::Any(parts) } else { Form::All(parts) }
             }
             Node::Iff(left, right) => {
+                self.equivalences += 1;
                 let both = vec![self.build_form(*left, true)?, self.build_form(*right, positive)?];
                 let neither = vec![self.build_form(*left, false)?, self.build_form(*right, !positive)?];
+                self.equivalences -= 1;
                 Form::Any(vec![Form::All(both), Form::All(neither)])
             }
             Node::Quantified(quantifier, variables, body) => {

@@ -1,6 +1,8 @@
 //! Analysis of formulas: their class, examples, and relations to each other.
 
-use lictor_logic::{Analysis, Arena, Ending, Facts, Lasso, Span, Spelling, Verdict, Word, evaluate, relate, vacuity};
+use lictor_logic::{
+    Analysis, Arena, Ending, Facts, Lasso, Monitor, Span, Spelling, Verdict, Word, evaluate, relate, vacuity,
+};
 
 fn analysis(formula: &str) -> Analysis {
     let mut arena = Arena::new();
@@ -166,5 +168,74 @@ fn unseen_numbers_count_in_analysis() {
             let found = evaluate(&arena, formula, &Word { positions: &positions, ending });
             assert_eq!(found, Some(value), "{text} on {positions:?}");
         }
+    }
+}
+
+/// Returns a chain of equivalences of so many facts, from the first on or from the last on.
+fn chain(length: usize, is_reversed: bool) -> String {
+    let mut facts: Vec<String> = (0..length).map(|fact| format!("q{fact}")).collect();
+    if is_reversed {
+        facts.reverse();
+    }
+    facts.join(" <-> ")
+}
+
+/// A chain of thirty equivalences has half a billion alternatives.
+#[test]
+fn chains_of_equivalences_are_compared() {
+    let (one, other) = (chain(30, false), chain(30, true));
+    for (left, right, expected) in [
+        (format!("G({one})"), format!("G({other})"), (false, true, true)),
+        (format!("G({one})"), format!("F !({other})"), (true, false, false)),
+        (format!("G(a -> F ({one}))"), format!("G(a & b -> F ({other}))"), (false, true, false)),
+        (format!("G(a -> O ({one}))"), format!("G(a & b -> O ({other}))"), (false, true, false)),
+        (format!("G(a -> X ({one}))"), format!("G(a -> X !({other}))"), (false, false, false)),
+    ] {
+        let mut arena = Arena::new();
+        let (f, g) = (arena.parse(&left).unwrap(), arena.parse(&right).unwrap());
+        let relation = relate(&arena, f, g).unwrap();
+        assert!(!relation.is_partial, "{left} / {right}");
+        assert_eq!((relation.contradict, relation.implies, relation.implied), expected, "{left} / {right}");
+        for (lasso, formula) in [(relation.both, f), (relation.left_only, f), (relation.right_only, g)] {
+            let Some(lasso) = lasso else { continue };
+            let positions: Vec<Facts> = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
+            let ending = Ending::Repeats { from: lasso.stem.len(), period: Span(0) };
+            assert_eq!(
+                evaluate(&arena, formula, &Word { positions: &positions, ending }),
+                Some(true),
+                "{left} / {right}"
+            );
+        }
+    }
+}
+
+#[test]
+fn vacuity_of_equivalence_chain_visits_parts_once() {
+    let mut arena = Arena::new();
+    let f = arena.parse(&format!("G({} -> F b)", chain(60, false))).unwrap();
+    let trace = [Facts::from_names(["q0"]).unwrap()];
+    assert!(vacuity(&arena, f, &trace).len() <= 61);
+}
+
+#[test]
+fn equivalence_chain_beside_count_is_refused() {
+    let refused = Monitor::parse(&format!("G(count[0,1h](p) <= 3 <-> ({}))", chain(30, false))).unwrap_err();
+    assert!(refused.to_string().contains("equivalences"), "{refused}");
+    assert!(Monitor::parse(&format!("G(count[0,1h](p) <= 3 <-> ({}))", chain(6, false))).is_ok());
+}
+
+#[test]
+fn equivalence_chain_in_past_is_followed() {
+    for text in
+        ["G(a -> O ({}))", "G(a -> (b S ({})))", "G(a -> Y ({}))", "G(a -> O[0,1h] ({}))", "F[0,2] ({})", "X ({})"]
+    {
+        let text = text.replace("{}", &chain(30, false));
+        let monitor = Monitor::parse(&text).unwrap();
+        let mut run = monitor.run();
+        // With an even number of facts missing, the chain holds.
+        run.step(&Facts::default());
+        run.step(&Facts::from_names(["q3"]).unwrap());
+        run.step(&Facts::from_names(["a", "q3", "q4"]).unwrap());
+        assert_ne!(run.end(), Verdict::Inconclusive, "{text}");
     }
 }

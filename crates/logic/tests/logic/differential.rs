@@ -42,6 +42,7 @@ impl Fragment {
                 Effort { absent: 500, present: 60_000 }
             }
             Fragment::Timed | Fragment::Quantified | Fragment::Ordered => Effort { absent: 300, present: 0 },
+            Fragment::Dense => Effort { absent: 300, present: 0 },
             Fragment::Everything => Effort { absent: 100, present: 0 },
         }
     }
@@ -119,6 +120,11 @@ fn past_formulas_get_exact_verdicts() {
 #[test]
 fn mixed_formulas_get_exact_verdicts() {
     compare_engines(Fragment::Mixed, 4_000);
+}
+
+#[test]
+fn chains_of_equivalences_never_get_wrong_verdicts() {
+    compare_engines(Fragment::Dense, 500);
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(crate) enum Fragment {
     Everything,
     /// Like `Quantified`, over numbers and texts, with many comparisons.
     Ordered,
+    /// Like `Mixed`, with chains of equivalences that have more alternatives than are listed.
+    Dense,
 }
 
 impl Fragment {
@@ -62,7 +64,11 @@ pub(crate) struct Pair {
 pub(crate) fn generate(fragment: Fragment, number: u64) -> Pair {
     let mut random = Random::new(number.wrapping_mul(16).wrapping_add(fragment as u64));
     // If all choices came from one sequence, nearby seeds would begin alike; one draw separates them.
-    let atoms = if random.below(4) == 0 { 3 } else { 2 };
+    let atoms = match random.below(4) {
+        _ if fragment == Fragment::Dense => NAMES.len(),
+        0 => 3,
+        _ => 2,
+    };
     let mut generator = Generator { fragment, random, arena: Arena::new(), atoms, variables: Vec::new() };
     let size = 2 + generator.random.below(9);
     let f = generator.root(size);
@@ -79,7 +85,7 @@ struct Generator {
     variables: Vec<Arc<str>>,
 }
 
-const NAMES: [&str; 3] = ["p", "q", "r"];
+const NAMES: [&str; 11] = ["p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z"];
 const VALUES: [&str; 2] = ["a", "b"];
 
 impl Generator {
@@ -172,6 +178,9 @@ impl Generator {
             let truth = self.one_in(2);
             return self.arena.truth(truth);
         }
+        if self.fragment == Fragment::Dense && !self.one_in(3) {
+            return self.chain();
+        }
         let name = NAMES[self.random.below(self.atoms)];
         if !self.fragment.is_quantified() || name == "r" || self.one_in(8) {
             return self.arena.fact(name);
@@ -189,6 +198,24 @@ impl Generator {
             return self.arena.insert(Node::Compare(comparison, variable, term));
         }
         self.arena.insert(Node::Fact(Atom::new(name, [term])))
+    }
+
+    /// Equivalences of most facts in a row, some of them with another connective or about the past.
+    fn chain(&mut self) -> Formula {
+        let mut chain = self.arena.fact(NAMES[self.random.below(2)]);
+        for name in NAMES.iter().skip(2) {
+            let mut fact = self.arena.fact(name);
+            if self.one_in(20) {
+                fact = self.arena.unary(Unary::Once, fact);
+            }
+            chain = match self.random.below(12) {
+                0 => self.arena.and([chain, fact]),
+                1 => self.arena.or([chain, fact]),
+                2 => self.arena.implies(chain, fact),
+                _ => self.arena.iff(chain, fact),
+            };
+        }
+        chain
     }
 
     fn value(&mut self) -> Term {
