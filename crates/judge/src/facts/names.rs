@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lictor_logic::{Arena, Atom, Formula, Node};
+use rustc_hash::FxHashSet;
 
 /// Adds the names of the facts that a formula asks for.
 pub(crate) fn collect_names(arena: &Arena, formula: Formula, names: &mut BTreeSet<Arc<str>>) {
@@ -24,20 +25,39 @@ pub(super) fn collect_excuses(arena: &Arena, formula: Formula, names: &mut BTree
 
 /// Adds the facts that a formula asks for, each with whether it may make the formula false by holding. One that may do
 /// both is added twice.
+///
+/// Both sides of an equivalence may do both, so each part is visited once for each: without that, a chain of
+/// equivalences would take exponential time.
 pub(crate) fn collect_atoms(arena: &Arena, formula: Formula, is_positive: bool, atoms: &mut Vec<(Atom, bool)>) {
-    match &arena[formula] {
-        Node::Fact(atom) => atoms.push((atom.clone(), !is_positive)),
-        Node::Not(inner) => collect_atoms(arena, *inner, !is_positive, atoms),
-        Node::Implies(left, right) => {
-            collect_atoms(arena, *left, !is_positive, atoms);
-            collect_atoms(arena, *right, is_positive, atoms);
+    let mut seen: FxHashSet<(Formula, bool)> = FxHashSet::default();
+    let mut open = vec![(formula, is_positive)];
+    while let Some((formula, is_positive)) = open.pop() {
+        if !seen.insert((formula, is_positive)) {
+            continue;
         }
-        node @ (Node::Iff(..) | Node::Measure(..)) => {
-            for operand in node.operands() {
-                collect_atoms(arena, operand, true, atoms);
-                collect_atoms(arena, operand, false, atoms);
+        match &arena[formula] {
+            Node::Fact(atom) => atoms.push((atom.clone(), !is_positive)),
+            Node::Not(inner) => open.push((*inner, !is_positive)),
+            Node::Implies(left, right) => open.extend([(*right, is_positive), (*left, !is_positive)]),
+            node @ (Node::Iff(..) | Node::Measure(..)) => {
+                open.extend(node.operands().into_iter().rev().flat_map(|side| [(side, false), (side, true)]));
             }
+            node => open.extend(node.operands().into_iter().rev().map(|operand| (operand, is_positive))),
         }
-        node => node.operands().iter().for_each(|operand| collect_atoms(arena, *operand, is_positive, atoms)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_of_equivalence_chain_are_collected_once() {
+        let chain: Vec<String> = (0..60).map(|fact| format!("q{fact}")).collect();
+        let mut arena = Arena::new();
+        let formula = arena.parse(&format!("always ({})", chain.join(" <-> "))).unwrap();
+        let mut atoms = Vec::new();
+        collect_atoms(&arena, formula, true, &mut atoms);
+        assert_eq!(atoms.len(), 2 * chain.len());
     }
 }
