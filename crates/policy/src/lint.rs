@@ -7,7 +7,10 @@ mod effect;
 mod excuse;
 mod formula;
 mod name;
+mod relation;
+mod sample;
 mod steering;
+mod together;
 
 use std::ops::Range;
 
@@ -17,22 +20,25 @@ use lictor_logic::{Arena, Atom, Formula};
 use super::atoms::collect_atoms;
 use super::policy_text::PolicyText;
 use super::{Place, Policy, Problem, Problems, Property};
-use formula::check_conflicts;
+use relation::{MAX_PAIR_WORK, check_relations};
 
 /// Returns the probable mistakes of a policy, on a given date. An error is something that no session can comply
 /// with; the rest are warnings.
 pub fn lint(policy: &Policy, today: Date) -> Problems {
-    let mut linter = Linter { policy, problems: Problems::default() };
+    let mut linter = Linter { policy, problems: Problems::with_extra_room(policy.properties.len()) };
     let parsed: Vec<ParsedProperty<'_>> =
         policy.properties.iter().filter_map(|property| ParsedProperty::new(property)).collect();
+    let mut sound: Vec<&ParsedProperty<'_>> = Vec::new();
     for property in &parsed {
-        linter.check_formula(property);
+        if linter.check_formula(property) {
+            sound.push(property);
+        }
         linter.check_response(property);
         linter.check_names(property);
         linter.check_needs(property);
         linter.check_excuses(property);
     }
-    check_conflicts(&mut linter, &parsed);
+    check_relations(&mut linter, sound, MAX_PAIR_WORK);
     linter.check_unused_facts(&parsed);
     linter.check_tools();
     linter.check_effects(&parsed);

@@ -163,6 +163,8 @@ impl fmt::Display for SanitizedText<'_> {
 pub struct Problems {
     list: Vec<Problem>,
     more: usize,
+    /// How many more problems of each level are kept than [`MAX_PROBLEMS_PER_LEVEL`].
+    extra_room: usize,
 }
 
 impl Problems {
@@ -181,6 +183,11 @@ impl Problems {
         self.list.iter().any(|problem| problem.level == ProblemLevel::Error)
     }
 
+    /// Returns no problems yet, with room for so many more of each level than usual.
+    pub(crate) fn with_extra_room(extra_room: usize) -> Problems {
+        Problems { extra_room, ..Problems::default() }
+    }
+
     pub(crate) fn add(&mut self, problem: Problem) {
         if !self.is_full(problem.level) {
             self.list.push(problem);
@@ -190,7 +197,8 @@ impl Problems {
     /// Whether further problems of a level are only counted. Counts one if so, which saves making it. Each level has
     /// its own room: warnings never crowd out errors.
     pub(crate) fn is_full(&mut self, level: ProblemLevel) -> bool {
-        let full = self.list.iter().filter(|other| other.level == level).count() >= MAX_PROBLEMS_PER_LEVEL;
+        let full =
+            self.list.iter().filter(|other| other.level == level).count() >= MAX_PROBLEMS_PER_LEVEL + self.extra_room;
         self.more += usize::from(full);
         full
     }
