@@ -72,12 +72,9 @@ pub(super) fn check_relations(linter: &mut Linter<'_>, parsed: Vec<&ParsedProper
         unknown: 0,
     };
     for candidate in check.find_candidates() {
-        let is_known = check.left > 0 && {
-            check.is_partial = false;
-            check.compare(candidate);
-            !check.is_partial
-        };
-        check.unknown += u64::from(!is_known);
+        check.is_partial = false;
+        check.compare(candidate);
+        check.unknown += u64::from(check.is_partial);
     }
     check.report_implied();
     check.report_unknown();
@@ -128,13 +125,16 @@ impl PairCheck<'_, '_, '_> {
         let f = arena.copy(&one.arena, one.formula);
         let g = arena.copy(&other.arena, other.formula);
         let (not_f, not_g) = (arena.not(f), arena.not(g));
-        if may_contradict && self.exclude(&mut arena, f, g) {
+        // Structure is compared before the search, whose work it saves.
+        let (implies, is_implied) = (may_imply && is_weaker(&arena, g, f), may_be_implied && is_weaker(&arena, f, g));
+        let (may_imply, may_be_implied) = (may_imply && !implies, may_be_implied && !is_implied);
+        if may_contradict && !implies && !is_implied && self.exclude(&mut arena, f, g) {
             let alone = [arena.and([f, not_g]), arena.and([g, not_f])];
             self.report_contradiction(one, other, (&arena, alone));
             return;
         }
-        let implies = may_imply && (is_weaker(&arena, g, f) || self.exclude(&mut arena, f, not_g));
-        let is_implied = may_be_implied && (is_weaker(&arena, f, g) || self.exclude(&mut arena, g, not_f));
+        let implies = implies || may_imply && self.exclude(&mut arena, f, not_g);
+        let is_implied = is_implied || may_be_implied && self.exclude(&mut arena, g, not_f);
         if (implies || is_implied) && decide_alike(one, other) {
             match (implies, is_implied) {
                 (true, true) if one.is_own() && other.is_own() => {
@@ -157,6 +157,10 @@ impl PairCheck<'_, '_, '_> {
 
     /// Whether no trace satisfies both formulas, as far as the work goes that is left.
     fn exclude(&mut self, arena: &mut Arena, f: Formula, g: Formula) -> bool {
+        if self.left == 0 {
+            self.is_partial = true;
+            return false;
+        }
         let both = arena.and([f, g]);
         let Ok(mut analysis) = Analysis::new(arena, both) else { return false };
         let verdict = analysis.initial_verdict();
@@ -368,7 +372,8 @@ mod tests {
                     - {id: other, formula: '!(eventually tool_call(\"a\"))'}\n  - {id: third, formula: 'always !tool_call(\"b\")'}\n";
         let policy = Policy::parse(text, "few.yaml", &FileResolver).unwrap().policy;
         let mut linter = Linter { policy: &policy, problems: Problems::default() };
-        let parsed: Vec<ParsedProperty<'_>> = policy.properties.iter().filter_map(ParsedProperty::new).collect();
+        let parsed: Vec<ParsedProperty<'_>> =
+            policy.properties.iter().filter_map(|property| ParsedProperty::new(property)).collect();
         check_relations(&mut linter, parsed.iter().collect(), work);
         linter.problems.iter().map(|problem| problem.message.clone()).collect()
     }
