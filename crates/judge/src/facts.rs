@@ -5,6 +5,7 @@ mod definition;
 mod effect;
 mod erased;
 mod failure;
+mod implied;
 mod labels;
 mod names;
 mod opinions;
@@ -19,7 +20,6 @@ mod record;
 mod record_plan;
 mod secret;
 mod sketch;
-mod told;
 mod tool;
 mod values;
 mod whose;
@@ -29,10 +29,10 @@ use std::borrow::Cow;
 use lictor_logic::Value;
 
 pub(crate) use context::{Context, Notes, SavedContext};
+pub(crate) use implied::{EventKind, ImpliedFact};
 pub(crate) use labels::{Labels, Mark, NameId};
 pub(crate) use names::{collect_atoms, collect_names};
 pub(crate) use plan::Plan;
-pub(crate) use told::{EventKind, ToldFact};
 
 use effect::read_definitions;
 use lictor_event::content_hash;

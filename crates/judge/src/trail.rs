@@ -1,10 +1,10 @@
 //! The events of a history, kept for witnesses.
 
+mod kept_facts;
 mod moments;
 mod past;
 mod proof;
 mod saved;
-mod told;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -412,12 +412,13 @@ impl Cache {
         let width = skeleton.width;
         let mut in_table = None;
         letter.keep_bits(self.info[id as usize].support);
-        if let StepInput::Facts { bits, unknown, ripe, near } = &letter {
-            if *unknown == 0 && ripe.is_empty() && near.is_empty() {
-                in_table = Some(*bits);
-                if let Some(target) = self.look_up(id, *bits, width) {
-                    return Transition { handle: Handle::Cached(target), sources: None };
-                }
+        if let StepInput::Facts { bits, unknown: 0, ripe, near } = &letter
+            && ripe.is_empty()
+            && near.is_empty()
+        {
+            in_table = Some(*bits);
+            if let Some(target) = self.look_up(id, *bits, width) {
+                return Transition { handle: Handle::Cached(target), sources: None };
             }
         }
         let key = TransitionKey { state: id, letter };

@@ -286,7 +286,7 @@ impl Warden {
             return Ok(PolicyMoves::default());
         }
         self.save_live(&self.names(), true)?;
-        let properties = self.guard.foretell_moves(&guard, &self.versions.past);
+        let properties = self.guard.plan_moves(&guard, &self.versions.past);
         let moves = PolicyMoves { sessions: self.held.len(), properties };
         let guard = guard.within_skew(self.options.skew);
         let last = std::mem::replace(&mut self.guard, guard);

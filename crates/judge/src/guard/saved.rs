@@ -126,19 +126,19 @@ impl Guard {
 
     /// Returns for each property that is new or changed under another guard, in how many sessions of this one its whole
     /// past can be judged anew, and in how many it is unknown.
-    pub fn foretell_moves(&self, next: &Guard, past: &PastPolicies) -> BTreeMap<Text, (usize, usize)> {
+    pub fn plan_moves(&self, next: &Guard, past: &PastPolicies) -> BTreeMap<Text, (usize, usize)> {
         let (now, prepared) = (self.policy_scope(), next.decider.judge.prepared());
         let mut moves = BTreeMap::new();
         for (place, property) in prepared.properties.iter().enumerate() {
             if property.history != History::Session || prepared.is_same_property(place, now) {
                 continue;
             }
-            let is_told = |guarded: &GuardedSession| {
+            let is_kept = |guarded: &GuardedSession| {
                 let (trail, clock) = (guarded.session.trail(), guarded.session.state().standing.clock());
-                trail.len() == 0 || (property.risk.is_none() && trail.foretells(prepared, place, now, past, clock))
+                trail.len() == 0 || (property.risk.is_none() && trail.will_tell(prepared, place, now, past, clock))
             };
-            let told = self.sessions.values().filter(|guarded| is_told(guarded)).count();
-            moves.insert(property.id.clone(), (told, self.sessions.len() - told));
+            let rebuilt = self.sessions.values().filter(|guarded| is_kept(guarded)).count();
+            moves.insert(property.id.clone(), (rebuilt, self.sessions.len() - rebuilt));
         }
         moves
     }

@@ -12,7 +12,7 @@ use lictor_logic::{Fact, Value};
 
 use super::EventSummary;
 use crate::PreparedPolicy;
-use crate::facts::{Labels, NameId, ToldFact};
+use crate::facts::{ImpliedFact, Labels, NameId};
 use crate::past::{PastPolicies, PolicyScope};
 
 /// Of how many earlier policies a trail notes which moments they judged; what earlier ones found is then not told.
@@ -160,9 +160,9 @@ impl TrailPast {
             }
         }
         for name in uncovered.iter().copied() {
-            match plan.tell_fact(name, summary.kind()) {
-                ToldFact::Absent if !is_old => {}
-                ToldFact::Present(values) if !is_old => labels.push(name, &values),
+            match plan.find_implied(name, summary.kind()) {
+                ImpliedFact::Absent if !is_old => {}
+                ImpliedFact::Present(values) if !is_old => labels.push(name, &values),
                 _ => {
                     labels.doubt(name, Vec::new());
                     self.untold.insert(name);

@@ -140,10 +140,8 @@ impl Samples {
         let mut open = vec![parsed.formula];
         while let Some(f) = open.pop() {
             match &parsed.arena[f] {
-                Node::Fact(atom) if is_ground(atom) => {
-                    if !profile.events.iter().any(|(known, _)| known == atom) {
-                        profile.events.push((atom.clone(), WordSet::default()));
-                    }
+                Node::Fact(atom) if is_ground(atom) && !profile.events.iter().any(|(known, _)| known == atom) => {
+                    profile.events.push((atom.clone(), WordSet::default()));
                 }
                 Node::Unary(_, interval, _) | Node::Binary(_, interval, ..) if self.spans_too_much(*interval) => {
                     return profile;

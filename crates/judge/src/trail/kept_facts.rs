@@ -3,7 +3,7 @@
 use lictor_logic::{Moment, Span, Time};
 
 use super::{EventSummary, Trail};
-use crate::facts::{NameId, ToldFact};
+use crate::facts::{ImpliedFact, NameId};
 use crate::past::{PastPolicies, PolicyScope};
 use crate::prepared::PropertyFormula;
 use crate::{PreparedPolicy, Restart};
@@ -11,8 +11,8 @@ use crate::{PreparedPolicy, Restart};
 impl Trail {
     /// Whether the kept moments tell every fact that a property asks for, and no moment was dropped that still counts.
     pub(crate) fn tells(&self, prepared: &PreparedPolicy, property: usize, clock: Option<Time>) -> bool {
-        let is_told = |name: &u32| self.past.as_ref().is_none_or(|past| past.tells(*name));
-        self.covers(&prepared.formulas[property], clock) && prepared.asked(property).iter().all(is_told)
+        let is_kept = |name: &u32| self.past.as_ref().is_none_or(|past| past.tells(*name));
+        self.covers(&prepared.formulas[property], clock) && prepared.asked(property).iter().all(is_kept)
     }
 
     /// Whether the dropped moments are too long ago to count for a formula.
@@ -24,7 +24,7 @@ impl Trail {
 
     /// Whether the moments tell every fact that a property of the next policy asks for. `now` is what the present policy
     /// looks for.
-    pub(crate) fn foretells(
+    pub(crate) fn will_tell(
         &self,
         next: &PreparedPolicy,
         property: usize,
@@ -33,7 +33,7 @@ impl Trail {
         clock: Option<Time>,
     ) -> bool {
         let eras = self.past.as_ref().map(|past| past.eras()).unwrap_or_default();
-        let is_told = |name: &u32| {
+        let is_kept = |name: &u32| {
             let text = &next.plan.names[*name as usize];
             // Until which moment which policy judged, and whether it looked for the fact.
             let has = |scope: Option<&PolicyScope>| scope.is_some_and(|scope| scope.has_same_fact(next.scope(), text));
@@ -47,11 +47,11 @@ impl Trail {
                     let era = found.iter().find(|(until, ..)| self.forgotten + place < *until);
                     let (is_found, is_old) = era.map_or((false, true), |(_, is_found, is_old)| (*is_found, *is_old));
                     let tells =
-                        |summary: &EventSummary| next.plan.tell_fact(*name, summary.kind()) != ToldFact::Unknown;
+                        |summary: &EventSummary| next.plan.find_implied(*name, summary.kind()) != ImpliedFact::Unknown;
                     is_found || self.moments.summary(place).is_none_or(|summary| !is_old && tells(summary))
                 })
         };
-        self.covers(&next.formulas[property], clock) && next.asked(property).iter().all(is_told)
+        self.covers(&next.formulas[property], clock) && next.asked(property).iter().all(is_kept)
     }
 
     /// Lets properties be judged over the whole trail, with these restarts.
