@@ -18,24 +18,6 @@ const REQUEST_TEXT: &str = "request.text_too_large";
 /// How many bytes of text a number or a truth value counts as.
 const SCALAR_BYTES: usize = 8;
 
-/// How often a bound refused something, and the highest value that was compared with it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BoundCount {
-    /// What was over the bound.
-    pub refused: u64,
-    /// The highest value, refused ones included.
-    pub highest: u64,
-}
-
-impl BoundCount {
-    /// Counts a value, and returns whether it is over the bound.
-    pub(crate) fn check(&mut self, value: usize, most: usize) -> bool {
-        self.highest = self.highest.max(value as u64);
-        self.refused += u64::from(value > most);
-        value > most
-    }
-}
-
 /// Returns how many bytes of text an event holds: its message, and the keys and texts of its arguments, its result and its
 /// other fields, but for the numbers of the exchange. Other scalars count as eight bytes. Media is no text: events have
 /// only hashes of it.
@@ -156,12 +138,5 @@ mod tests {
         event.more.insert("id", "xy");
         event.more.insert(DELIVERY, "123");
         assert_eq!(count_text_bytes(&event), 4 + (3 + 4 + 8 + 1 + 8) + 5 + (2 + 2));
-    }
-
-    #[test]
-    fn bound_count_keeps_highest_value() {
-        let mut count = BoundCount::default();
-        assert!(!count.check(10, 10) && count.check(12, 10) && !count.check(3, 10));
-        assert_eq!(count, BoundCount { refused: 1, highest: 12 });
     }
 }

@@ -36,6 +36,7 @@
 //! the same steps.
 
 mod approval;
+mod bound_count;
 mod bounds;
 mod continuations;
 mod exchange;
@@ -57,7 +58,8 @@ mod stream;
 mod texts;
 
 pub use approval::{ApprovalRequest, Grant, call_hash};
-pub use bounds::{BoundCount, count_text_bytes};
+pub use bound_count::BoundCount;
+pub use bounds::count_text_bytes;
 pub use continuations::Continuations;
 pub use exchange::Exchange;
 pub use hourly_calls::HourlyCalls;

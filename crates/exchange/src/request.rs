@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_events_are_bounded_by_count_and_bytes() {
+    fn parts_of_events_keep_within_both_bounds() {
         assert_eq!(part_sizes(&[10; 40], 16), [16, 16, 8]);
         assert_eq!(part_sizes(&[MAX_BYTES_AT_ONCE / 2; 5], 16), [2, 2, 1]);
         assert_eq!(part_sizes(&[2 * MAX_BYTES_AT_ONCE, 1, 2 * MAX_BYTES_AT_ONCE], 16), [1, 1, 1]);

@@ -13,7 +13,7 @@ use lictor_wire::{SessionHints, UnknownFields};
 use serde_json::{Map, Value, json};
 
 use crate::approval::ApprovalRequest;
-use crate::bounds::BoundCount;
+use crate::bound_count::BoundCount;
 use crate::memory::SessionMemory;
 
 /// The settings of an exchange.

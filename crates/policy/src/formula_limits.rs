@@ -4,6 +4,7 @@ use lictor_logic::CacheLimits;
 
 /// What judging one formula on one history may cost. A policy can only raise the limits: below the usual ones, a formula
 /// could become unknown that a person has tested.
+// Exhaustive on purpose: a new limit must be read from policies, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FormulaLimits {
     /// The most work of one event; none for the usual limit.
