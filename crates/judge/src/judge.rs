@@ -285,7 +285,7 @@ impl Judge {
 
     /// Advances the clocks of all histories across sessions, and returns the deadlines missed by then.
     ///
-    /// Each history has a clock of its own. If a [guard](guard::Guard) received its events at other times than they
+    /// Each history has a clock of its own. If a [guard](crate::guard::Guard) received its events at other times than they
     /// give, the clock is behind or ahead of `now` by that much: it continues from the latest of them.
     pub fn tick_histories(&mut self, now: Time) -> Vec<Finding> {
         let found = self.shared.tick(now, &mut self.provers);
