@@ -25,6 +25,9 @@ const MAX_CYCLE: u64 = 3;
 /// A property that asks for more facts than these is not evaluated.
 const MAX_ASKED_FACTS: usize = 64;
 
+/// A property with more quantifiers is not evaluated: the definition tries all values of all variables together.
+const MAX_QUANTIFIERS: usize = 2;
+
 /// A bound that spans more positions is not evaluated on words: it would be written out that often.
 const MAX_STEPS: u32 = 64;
 const MAX_PERIODS: u64 = 64;
@@ -137,9 +140,15 @@ impl Samples {
     /// Returns what the words say of a property; nothing if its bounds span too many positions.
     pub(super) fn profile(&self, parsed: &ParsedProperty<'_>) -> Profile {
         let mut profile = Profile::default();
-        let mut open = vec![parsed.formula];
+        let (mut open, mut quantifiers) = (vec![parsed.formula], 0);
         while let Some(f) = open.pop() {
             match &parsed.arena[f] {
+                Node::Quantified(_, variables, _) => {
+                    quantifiers += variables.len();
+                    if quantifiers > MAX_QUANTIFIERS {
+                        return profile;
+                    }
+                }
                 Node::Fact(atom) if is_ground(atom) && !profile.events.iter().any(|(known, _)| known == atom) => {
                     profile.events.push((atom.clone(), WordSet::default()));
                 }
