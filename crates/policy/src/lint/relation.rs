@@ -58,6 +58,9 @@ struct PairCheck<'l, 'p, 'q> {
 /// properties forbid only together, as far as so much work goes. The properties are neither contradictory in themselves
 /// nor always true.
 pub(super) fn check_relations(linter: &mut Linter<'_>, parsed: Vec<&ParsedProperty<'_>>, left: u64) {
+    if parsed.len() < 2 {
+        return;
+    }
     let samples = Samples::new(&parsed);
     let profiles = parsed.iter().map(|it| samples.profile(it)).collect();
     let mut check = PairCheck {

@@ -25,8 +25,8 @@ const MAX_CYCLE: u64 = 3;
 /// A property that asks for more facts than these is not evaluated.
 const MAX_ASKED_FACTS: usize = 64;
 
-/// A property with more quantifiers is not evaluated: the definition tries all values of all variables together.
-const MAX_QUANTIFIERS: usize = 2;
+/// A property whose variables can take their values together in more ways is not evaluated: the definition tries them all.
+const MAX_VALUATIONS: usize = 256;
 
 /// A bound that spans more positions is not evaluated on words: it would be written out that often.
 const MAX_STEPS: u32 = 64;
@@ -140,15 +140,13 @@ impl Samples {
     /// Returns what the words say of a property; nothing if its bounds span too many positions.
     pub(super) fn profile(&self, parsed: &ParsedProperty<'_>) -> Profile {
         let mut profile = Profile::default();
-        let (mut open, mut quantifiers) = (vec![parsed.formula], 0);
+        let (mut open, mut seen, mut variables) = (vec![parsed.formula], BTreeSet::new(), 0);
         while let Some(f) = open.pop() {
+            if !seen.insert(f) {
+                continue;
+            }
             match &parsed.arena[f] {
-                Node::Quantified(_, variables, _) => {
-                    quantifiers += variables.len();
-                    if quantifiers > MAX_QUANTIFIERS {
-                        return profile;
-                    }
-                }
+                Node::Quantified(_, bound, _) => variables += bound.len() as u32,
                 Node::Fact(atom) if is_ground(atom) && !profile.events.iter().any(|(known, _)| known == atom) => {
                     profile.events.push((atom.clone(), WordSet::default()));
                 }
@@ -162,7 +160,10 @@ impl Samples {
             open.extend(parsed.arena[f].operands());
         }
         let facts = self.find_asked(&parsed.atoms);
-        if facts.len() > MAX_ASKED_FACTS {
+        let values: BTreeSet<&Value> = facts.iter().flat_map(|(_, fact)| &fact.values).collect();
+        // One more for all values that do not occur.
+        let valuations = (values.len() + 1).saturating_pow(variables);
+        if facts.len() > MAX_ASKED_FACTS || valuations > MAX_VALUATIONS {
             return profile;
         }
         profile.is_known = true;
