@@ -103,7 +103,7 @@ impl PastPolicies {
         self.scopes.insert(policy.into(), Arc::new(scope));
     }
 
-    /// Returns the scope of a policy. Of a policy that is not known nothing is told.
+    /// Returns the scope of a policy. None if the policy is not known.
     pub(crate) fn scope(&self, policy: &str) -> Option<&Arc<PolicyScope>> {
         self.scopes.get(policy)
     }

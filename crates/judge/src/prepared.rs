@@ -32,7 +32,7 @@ pub(crate) struct PreparedPolicy {
     pub(crate) asked: Vec<Vec<NameId>>,
     /// The tools whose calls have a fact that the policy defines, by the fact.
     pub(crate) called_by: BTreeMap<Text, Vec<Text>>,
-    /// What it looks for and follows, once somebody asks.
+    /// What it looks for and follows, computed at the first use.
     pub(crate) scope: OnceLock<PolicyScope>,
     /// Long texts that were masked before their events are judged.
     pub(crate) masked: MaskedTexts,

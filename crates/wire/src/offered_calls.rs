@@ -12,19 +12,8 @@ use lictor_json::{Json, JsonPath, Text, join_path, json_path};
 use crate::api::Api;
 use crate::argument_keys::find_similar_key;
 use crate::request::{Request, RequestItem};
+use crate::responses::COMPATIBLE_TOOLS;
 use crate::segment::{EXECUTED_BY, PROMPT};
-
-/// The tools that services of compatible vendors run without being asked for by this name: xAI and Azure.
-const SERVICES: [&str; 8] = [
-    "x_search",
-    "bing_grounding",
-    "bing_custom_search_preview",
-    "azure_ai_search",
-    "sharepoint_grounding_preview",
-    "fabric_dataagent_preview",
-    "browser_automation_preview",
-    "memory_search",
-];
 
 /// The calls that a request allows.
 #[derive(Clone, Debug)]
@@ -115,7 +104,7 @@ impl OfferedCalls {
         }
         let name = event.tool.as_deref().unwrap_or_default();
         let tool = self.tools.get(name);
-        let is_service = self.api == Api::Responses && SERVICES.contains(&name);
+        let is_service = self.api == Api::Responses && COMPATIBLE_TOOLS.contains(&name);
         if tool.is_none() && !self.has_others && !is_service {
             return Some(CallFault::NotOffered);
         }

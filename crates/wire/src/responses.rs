@@ -10,6 +10,8 @@ mod stream;
 mod streamed_item;
 mod text_separator;
 
+pub(crate) use item::COMPATIBLE_TOOLS;
+
 use std::sync::LazyLock;
 
 use lictor_json::{Json, JsonEdit, JsonPath, Text};

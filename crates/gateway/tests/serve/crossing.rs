@@ -25,7 +25,8 @@ properties:
   - {id: greet, formula: 'always (tool_call("greet") -> once tool_call("look"))', respond: steer}
 "#;
 
-const ALL: [(Api, bool); 6] = [
+/// Each interface, and whether its reply is streamed.
+pub(crate) const EVERY_TRANSFER: [(Api, bool); 6] = [
     (Api::Chat, false),
     (Api::Chat, true),
     (Api::Responses, false),
@@ -64,7 +65,7 @@ async fn unchanged_exchange_is_forwarded_byte_for_byte() {
     let said = vec![text("Hello \u{1f600}, wörld."), call("c1", "look", json!({"a": "b", "n": 2.50}))];
     let model = saying(said.clone()).await;
     let world = plan(&model, NOTHING).start().await;
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let sent = format!(" {}\n", request(api, "hi", streams));
         let got = world.ask(Method::POST, path(api), &[("authorization", "Bearer k")], sent.clone()).await;
         let wanted = if streams { stream(api, &said, 3).concat() } else { reply(api, &said) };
@@ -76,7 +77,7 @@ async fn unchanged_exchange_is_forwarded_byte_for_byte() {
     }
     let records = world.end().await;
     let exchanges = of_type(&records, "exchange");
-    assert_eq!(exchanges.len(), ALL.len());
+    assert_eq!(exchanges.len(), EVERY_TRANSFER.len());
     assert!(exchanges.iter().all(|record| record["outcome"] == "done"), "{exchanges:#?}");
 }
 
@@ -95,7 +96,7 @@ async fn large_answer_is_forwarded_byte_for_byte() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn blocked_call_is_replaced_by_denial() {
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = saying(vec![text("Now."), call("c1", "drop", json!({"x": 1}))]).await;
         let world = plan(&model, POLICY).start().await;
         let heard = asked(&world, api, streams, "s", "hi").await;
@@ -110,7 +111,7 @@ async fn blocked_call_is_replaced_by_denial() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parallel_calls_are_judged_one_by_one() {
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let calls =
             vec![call("c1", "pay", json!({"n": 1})), call("c2", "pay", json!({"n": 2})), call("c3", "look", json!({}))];
         let model = saying(calls).await;
@@ -124,7 +125,7 @@ async fn parallel_calls_are_judged_one_by_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn call_arguments_are_redacted() {
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = saying(vec![call("c1", "note", json!({"diagnosis": "asthma", "text": "ok"}))]).await;
         let world = plan(&model, POLICY).start().await;
         let heard = asked(&world, api, streams, "s", "hi").await;
@@ -140,7 +141,7 @@ async fn call_arguments_are_redacted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn streamed_text_is_masked_across_chunks() {
     let long = "It was a long day, and there is much to tell. ".repeat(20);
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = saying(vec![text(&format!("{long}The patient has diabetes. {long}"))]).await;
         let world = plan(&model, POLICY).start().await;
         let heard = asked(&world, api, streams, "s", "hi").await;
@@ -152,7 +153,7 @@ async fn streamed_text_is_masked_across_chunks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn resent_history_is_judged_once() {
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = Model::start(|seen| {
             let is_first = !seen.json().to_string().contains("look around");
             told(seen, &[if is_first { call("c1", "pay", json!({"n": 1})) } else { text("Done.") }])
@@ -176,7 +177,7 @@ async fn resent_history_is_judged_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tool_result_is_redacted_each_time_sent() {
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = saying(vec![text("Fine.")]).await;
         let world = plan(&model, POLICY).start().await;
         let mut items = vec![json!({"role": "user", "content": "hi"})];
@@ -197,7 +198,7 @@ async fn tool_result_is_redacted_each_time_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn steer_note_reaches_model_with_next_request() {
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = Model::start(|seen| {
             let is_first = !seen.json().to_string().contains("greeted");
             told(seen, &[if is_first { call("c1", "greet", json!({})) } else { text("Ok.") }])
@@ -260,7 +261,7 @@ properties:
   - {id: polite, formula: 'always !rude', respond: block}
 "#;
     let long = "It was a long day, and there is much to tell. ".repeat(20);
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = saying(vec![text(&format!("{long}You darned fool. {long}"))]).await;
         let world = plan(&model, policy).start().await;
         let heard = asked(&world, api, streams, "s", "hi").await;
@@ -284,7 +285,7 @@ facts:
 properties:
   - {id: after-consent, formula: 'always (asks -> once consent(_, "talk"))', respond: block}
 "#;
-    for (api, streams) in ALL {
+    for (api, streams) in EVERY_TRANSFER {
         let model = saying(vec![text("Here you are.")]).await;
         let world = plan(&model, policy).start().await;
         let body = request(api, "please", streams);

@@ -21,9 +21,9 @@ const HOSTED_TYPES: [&str; 7] = [
     "program",
 ];
 
-/// The tools whose calls have the type `TOOL_call`, and whose results have `TOOL_call_output`: those of OpenAI, xAI and
-/// Azure. An item of another tool would be judged by its type, while a client may read a name in it.
-const CALL_TOOLS: [&str; 20] = [
+/// The tools of OpenAI whose calls have the type `TOOL_call`, and whose results have `TOOL_call_output`. An item of another
+/// tool would be judged by its type, while a client may read a name in it.
+const CALL_TOOLS: [&str; 12] = [
     "function",
     "custom_tool",
     "mcp",
@@ -36,6 +36,10 @@ const CALL_TOOLS: [&str; 20] = [
     "local_shell",
     "shell",
     "apply_patch",
+];
+
+/// Such tools of compatible vendors, xAI and Azure. They run without being asked for by this name.
+pub(crate) const COMPATIBLE_TOOLS: [&str; 8] = [
     "x_search",
     "bing_grounding",
     "bing_custom_search_preview",
@@ -149,7 +153,8 @@ fn content_members(item_type: &str) -> &'static [&'static str] {
 /// Whether the type of an item is known.
 pub(super) fn is_item_type(name: &str) -> bool {
     let tool = name.strip_suffix("_output").unwrap_or(name).strip_suffix("_call");
-    OTHER_TYPES.contains(&name) || tool.is_some_and(|tool| CALL_TOOLS.contains(&tool))
+    OTHER_TYPES.contains(&name)
+        || tool.is_some_and(|tool| CALL_TOOLS.contains(&tool) || COMPATIBLE_TOOLS.contains(&tool))
 }
 
 /// Refuses an item of a reply that refers to content elsewhere, that is not the assistant's, or that calls nothing.

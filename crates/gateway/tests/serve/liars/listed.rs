@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use lictor_wire::Api;
 use serde_json::{Map, Value, json};
 
+use crate::crossing::EVERY_TRANSFER;
 use crate::libraries::{python_script, run};
 use crate::vendor::{call, reply, stream, text};
 use crate::world::{Model, Play, SeenRequest, plan};
@@ -30,7 +31,7 @@ properties:
 /// What must not cross.
 const SECRET: &str = "The Secret plan für Ann";
 
-/// A lie, and the text that nobody may read.
+/// A lie, and the text that must not be read.
 struct Lie {
     name: String,
     api: Api,
@@ -43,15 +44,6 @@ struct Lie {
     /// Whether the client lies to the model, and not the model to the client.
     is_request: bool,
 }
-
-const TURNS: [(Api, bool); 6] = [
-    (Api::Chat, false),
-    (Api::Chat, true),
-    (Api::Responses, false),
-    (Api::Responses, true),
-    (Api::Messages, false),
-    (Api::Messages, true),
-];
 
 /// Returns the tools on offer, in the form of an interface.
 fn tools(api: Api) -> Value {
@@ -78,7 +70,7 @@ fn lies_about_calls(lies: &mut Vec<Lie>) {
         json!({"AMOUNT": 900_017}),
         json!({"amount": 1, "to": {"iban": "x", "IBAN": "900017"}}),
     ];
-    for (api, streams) in TURNS {
+    for (api, streams) in EVERY_TRANSFER {
         let said = names.iter().map(|name| (*name, json!({}), format!("\"{name}\"")));
         let said = said.chain(arguments.iter().map(|given| ("pay", given.clone(), "900017".to_owned())));
         for (place, (name, given, forbidden)) in said.enumerate() {
@@ -268,7 +260,7 @@ async fn listed_lies_reach_neither_client_nor_model() {
     let plays: Vec<(Api, bool, Play)> = lies.iter().map(|lie| (lie.api, lie.streams, lie.play.clone())).collect();
     let model = Model::start(move |seen| {
         let (api, streams, play) = &plays[number_of(seen)];
-        // A model that is told why its call was denied says something else.
+        // A model that reads why its call was denied says something else.
         match (seen.json().to_string().contains("not carried out"), streams) {
             (true, true) => Play::stream(&stream(*api, &[text("Sunshine.")], 3)),
             (true, false) => Play::json(reply(*api, &[text("Sunshine.")])),
@@ -299,7 +291,7 @@ async fn listed_lies_reach_neither_client_nor_model() {
             .collect();
         let text = line["read"].as_str().unwrap();
         let has_crossed = if lie.is_request { asked.contains(&lie.forbidden) } else { text.contains(&lie.forbidden) };
-        // The model goes on after a call that was denied.
+        // The model continues after a call that was denied.
         let has_stopped = lie.name.starts_with("call ") && !text.contains("unshine");
         if has_crossed || has_stopped {
             crossed.insert(format!("{number} {} {:?}", lie.name, lie.api), line.clone());
